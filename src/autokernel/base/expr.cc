@@ -7,8 +7,8 @@
 namespace ak {
 namespace {
 
-// Printable ASCII only, one character a byte, so that the caret stands where the column says and the message can
-// be written as JSON.
+// Printable ASCII only, one character a byte, so that the caret stands where the column says and the message
+// can be written as JSON.
 std::string one_line(std::string_view text) {
   std::string line(text);
   for (char& c : line) {
@@ -35,9 +35,12 @@ Fault apply(ExprCode code, std::int64_t& a, std::int64_t b) {
   std::int64_t quotient = 0, remainder = 0;
   Fault fault = Fault::kNone;
   switch (code) {
-    case ExprCode::kAdd: return __builtin_add_overflow(a, b, &a) ? Fault::kOverflow : Fault::kNone;
-    case ExprCode::kSubtract: return __builtin_sub_overflow(a, b, &a) ? Fault::kOverflow : Fault::kNone;
-    case ExprCode::kMultiply: return __builtin_mul_overflow(a, b, &a) ? Fault::kOverflow : Fault::kNone;
+    case ExprCode::kAdd:
+      return __builtin_add_overflow(a, b, &a) ? Fault::kOverflow : Fault::kNone;
+    case ExprCode::kSubtract:
+      return __builtin_sub_overflow(a, b, &a) ? Fault::kOverflow : Fault::kNone;
+    case ExprCode::kMultiply:
+      return __builtin_mul_overflow(a, b, &a) ? Fault::kOverflow : Fault::kNone;
     case ExprCode::kDivide:
       fault = divide(a, b, quotient, remainder);
       a = quotient;
@@ -50,15 +53,32 @@ Fault apply(ExprCode code, std::int64_t& a, std::int64_t b) {
       fault = divide(a, b, quotient, remainder);
       a = quotient + (remainder != 0 && (remainder > 0) == (b > 0) ? 1 : 0);
       return fault;
-    case ExprCode::kMin: a = b < a ? b : a; break;
-    case ExprCode::kMax: a = b > a ? b : a; break;
-    case ExprCode::kEqual: a = a == b; break;
-    case ExprCode::kNotEqual: a = a != b; break;
-    case ExprCode::kLess: a = a < b; break;
-    case ExprCode::kLessEqual: a = a <= b; break;
-    case ExprCode::kGreater: a = a > b; break;
-    case ExprCode::kGreaterEqual: a = a >= b; break;
-    default: AK_CHECK(false);
+    case ExprCode::kMin:
+      a = b < a ? b : a;
+      break;
+    case ExprCode::kMax:
+      a = b > a ? b : a;
+      break;
+    case ExprCode::kEqual:
+      a = a == b;
+      break;
+    case ExprCode::kNotEqual:
+      a = a != b;
+      break;
+    case ExprCode::kLess:
+      a = a < b;
+      break;
+    case ExprCode::kLessEqual:
+      a = a <= b;
+      break;
+    case ExprCode::kGreater:
+      a = a > b;
+      break;
+    case ExprCode::kGreaterEqual:
+      a = a >= b;
+      break;
+    default:
+      AK_CHECK(false);
   }
   return Fault::kNone;
 }
@@ -98,7 +118,9 @@ Result<std::int64_t> Expr::run(const Load& load) const {
   for (std::size_t i = 0; i < size; ++i) {
     const Op& op = code[i];
     switch (op.code) {
-      case ExprCode::kPush: *++top = op.value; break;
+      case ExprCode::kPush:
+        *++top = op.value;
+        break;
       case ExprCode::kLoad:
         if (!load(static_cast<std::size_t>(op.value), *++top)) {
           return expr_error(text_, op.column, fmt::format("unknown name '{}'", names_[op.value]));
@@ -109,10 +131,16 @@ Result<std::int64_t> Expr::run(const Load& load) const {
           return expr_error(text_, op.column, describe(Fault::kOverflow));
         }
         break;
-      case ExprCode::kNot: *top = *top == 0; break;
-      case ExprCode::kToBool: *top = *top != 0; break;
+      case ExprCode::kNot:
+        *top = *top == 0;
+        break;
+      case ExprCode::kToBool:
+        *top = *top != 0;
+        break;
       // The loop adds one to the index.
-      case ExprCode::kJump: i = static_cast<std::size_t>(op.value) - 1; break;
+      case ExprCode::kJump:
+        i = static_cast<std::size_t>(op.value) - 1;
+        break;
       case ExprCode::kJumpIfZero:
         if (*top-- == 0) i = static_cast<std::size_t>(op.value) - 1;
         break;

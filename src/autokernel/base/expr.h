@@ -2,8 +2,8 @@
 // Integer expressions of kernel files and op families: `ceil_div(M, BM) * 2`, `THREADS * VEC <= 8192`.
 //
 // Grammar, as in C: ?:, ||, &&, == !=, < <= > >=, + -, * / %, unary - + !, calls of min, max (two or more
-// arguments), ceil_div, names, decimal integers, `true`, `false`. Values are int64. Overflow, division by zero
-// and unknown names are errors with the column; `?:`, `&&` and `||` evaluate only what they need.
+// arguments), ceil_div, names, decimal integers, `true`, `false`. Values are int64. Overflow, division by
+// zero and unknown names are errors with the column; `?:`, `&&` and `||` evaluate only what they need.
 //
 //   AK_TRY(expr, Expr::parse("ceil_div(N, VEC)"));
 //   AK_TRY(value, expr.evaluate([&](std::string_view name) { return lookup(name); }));

@@ -11,8 +11,8 @@
 namespace ak {
 
 enum class ExprCode : std::uint8_t {
-  kPush,        // value
-  kLoad,        // value: index into names
+  kPush,  // value
+  kLoad,  // value: index into names
   kNegate,
   kNot,
   kToBool,

@@ -18,10 +18,10 @@ struct BinaryOperator {
 
 // Longer spellings first.
 constexpr BinaryOperator kOperators[] = {
-    {"||", 1, ExprCode::kOr},           {"&&", 2, ExprCode::kAnd},       {"==", 3, ExprCode::kEqual},
-    {"!=", 3, ExprCode::kNotEqual},     {"<=", 4, ExprCode::kLessEqual}, {">=", 4, ExprCode::kGreaterEqual},
-    {"<", 4, ExprCode::kLess},          {">", 4, ExprCode::kGreater},    {"+", 5, ExprCode::kAdd},
-    {"-", 5, ExprCode::kSubtract},      {"*", 6, ExprCode::kMultiply},   {"/", 6, ExprCode::kDivide},
+    {"||", 1, ExprCode::kOr},       {"&&", 2, ExprCode::kAnd},       {"==", 3, ExprCode::kEqual},
+    {"!=", 3, ExprCode::kNotEqual}, {"<=", 4, ExprCode::kLessEqual}, {">=", 4, ExprCode::kGreaterEqual},
+    {"<", 4, ExprCode::kLess},      {">", 4, ExprCode::kGreater},    {"+", 5, ExprCode::kAdd},
+    {"-", 5, ExprCode::kSubtract},  {"*", 6, ExprCode::kMultiply},   {"/", 6, ExprCode::kDivide},
     {"%", 6, ExprCode::kRemainder},
 };
 
@@ -44,11 +44,16 @@ bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
 // What single characters that look like operators should have been.
 std::string_view meant_by(char c) {
   switch (c) {
-    case '=': return " (equality is '==')";
-    case '&': return " (and is '&&')";
-    case '|': return " (or is '||')";
-    case '.': return " (numbers are integers)";
-    default: return "";
+    case '=':
+      return " (equality is '==')";
+    case '&':
+      return " (and is '&&')";
+    case '|':
+      return " (or is '||')";
+    case '.':
+      return " (numbers are integers)";
+    default:
+      return "";
   }
 }
 
@@ -94,9 +99,9 @@ class ExprParser {
     AK_TRY_VOID(parse_unary());
     for (;;) {
       skip_blanks();
-      const auto* op = std::find_if(std::begin(kOperators), std::end(kOperators), [&](const BinaryOperator& it) {
-        return text_.substr(at_).starts_with(it.spelling);
-      });
+      const auto* op =
+          std::find_if(std::begin(kOperators), std::end(kOperators),
+                       [&](const BinaryOperator& it) { return text_.substr(at_).starts_with(it.spelling); });
       if (op == std::end(kOperators) || op->precedence < min_precedence) return {};
       const std::size_t column = at_ + 1;
       at_ += op->spelling.size();
@@ -209,7 +214,8 @@ class ExprParser {
   void land(std::size_t jump) { code_[jump].value = static_cast<std::int64_t>(code_.size()); }
 
   void skip_blanks() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+      ++at_;
     last_ = at_ + 1;
   }
 

@@ -17,13 +17,19 @@ namespace {
 /// The reason in words that say what to do.
 std::string reason(int error) {
   switch (error) {
-    case ENOSPC: return "the disk is full";
-    case EDQUOT: return "the disk quota is used up";
-    case EFBIG: return "the file size limit is reached (ulimit -f)";
-    case EROFS: return "the file system is read-only";
+    case ENOSPC:
+      return "the disk is full";
+    case EDQUOT:
+      return "the disk quota is used up";
+    case EFBIG:
+      return "the file size limit is reached (ulimit -f)";
+    case EROFS:
+      return "the file system is read-only";
     case EACCES:
-    case EPERM: return "permission denied (the file or its folder is not yours to change)";
-    default: return std::strerror(error);
+    case EPERM:
+      return "permission denied (the file or its folder is not yours to change)";
+    default:
+      return std::strerror(error);
   }
 }
 
@@ -44,7 +50,8 @@ int write_all(int fd, std::string_view content) {
 // A new file beside the target, made with the user's umask (mkstemp would make it 0600).
 UniqueFd create_beside(const fs::path& target, fs::path& temporary) {
   for (int attempt = 0; attempt < 16; ++attempt) {
-    temporary = target.parent_path() / fmt::format(".{}.{:016x}.tmp", target.filename().string(), secret_seed());
+    temporary =
+        target.parent_path() / fmt::format(".{}.{:016x}.tmp", target.filename().string(), secret_seed());
     UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (fd.valid() || errno != EEXIST) return fd;
   }
@@ -59,9 +66,10 @@ Status write_device(const fs::path& path, std::string_view content) {
   return {};
 }
 
-Status fill_and_rename(UniqueFd fd, const fs::path& temporary, const fs::path& target, std::string_view content) {
+Status fill_and_rename(UniqueFd fd, const fs::path& temporary, const fs::path& target,
+                       std::string_view content) {
   if (const int error = write_all(fd.get(), content); error != 0) return cannot("write", target, error);
-  struct stat old {};
+  struct stat old{};
   // The mode of the file that is replaced is kept as far as it can be.
   if (::stat(target.c_str(), &old) == 0 && ::fchmod(fd.get(), old.st_mode & 07777) != 0) {
     return cannot("set the mode of", temporary, errno);
@@ -83,7 +91,7 @@ fs::path temporary_root() {
 }
 
 bool is_program(const fs::path& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
@@ -92,7 +100,7 @@ bool is_program(const fs::path& path) {
 Result<std::string> read_file(const fs::path& path, std::uint64_t max_bytes) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return cannot("read", path, errno);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return cannot("read", path, errno);
   if (S_ISDIR(info.st_mode)) return environment_error("cannot read {}: it is a folder", path.string());
   const auto too_large = [&] {
@@ -123,7 +131,8 @@ Status write_file_atomic(const fs::path& path, std::string_view content) {
   // A device or a pipe (/dev/stdout) cannot be replaced.
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_device(path, content);
   // The file that a link points to is replaced, not the link.
-  fs::path target = fs::is_symlink(fs::symlink_status(path, error)) ? fs::weakly_canonical(path, error) : path;
+  fs::path target =
+      fs::is_symlink(fs::symlink_status(path, error)) ? fs::weakly_canonical(path, error) : path;
   if (target.parent_path().empty()) target = "." / target;
   fs::path temporary;
   UniqueFd fd = create_beside(target, temporary);
@@ -170,7 +179,8 @@ TempDir::~TempDir() {
 fs::path cache_directory() {
   if (const auto chosen = variable("AUTOKERNEL_CACHE"); !chosen.empty()) return chosen;
   // The XDG specification: a relative path is invalid and ignored.
-  if (const auto cache = variable("XDG_CACHE_HOME"); cache.starts_with('/')) return fs::path(cache) / "autokernel";
+  if (const auto cache = variable("XDG_CACHE_HOME"); cache.starts_with('/'))
+    return fs::path(cache) / "autokernel";
   if (const auto home = variable("HOME"); !home.empty()) return fs::path(home) / ".cache" / "autokernel";
   return temporary_root() / fmt::format("autokernel-{}", ::getuid());
 }
@@ -196,9 +206,11 @@ Result<fs::path> find_program(std::string_view name) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     // An empty element would mean the current folder, where anything may lie.
     if (folder.empty()) continue;
-    if (fs::path candidate = fs::path(folder) / name; is_program(candidate)) return fs::absolute(candidate, ignored);
+    if (fs::path candidate = fs::path(folder) / name; is_program(candidate))
+      return fs::absolute(candidate, ignored);
   }
-  return environment_error("cannot find the program '{}' on PATH ({}): install it or extend PATH", name, path);
+  return environment_error("cannot find the program '{}' on PATH ({}): install it or extend PATH", name,
+                           path);
 }
 
 }  // namespace ak

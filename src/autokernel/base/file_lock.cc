@@ -22,13 +22,15 @@ std::string holder_of(int fd) {
 
 Result<FileLock> FileLock::try_lock(const std::filesystem::path& path) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!fd.valid()) return environment_error("cannot open the lock {}: {}", path.string(), std::strerror(errno));
+  if (!fd.valid())
+    return environment_error("cannot open the lock {}: {}", path.string(), std::strerror(errno));
   int locked = 0;
   do {
     locked = ::flock(fd.get(), LOCK_EX | LOCK_NB);
   } while (locked != 0 && errno == EINTR);
   if (locked != 0 && errno == EWOULDBLOCK) {
-    return environment_error("{} is held by {}: wait until it ends, or stop it", path.string(), holder_of(fd.get()));
+    return environment_error("{} is held by {}: wait until it ends, or stop it", path.string(),
+                             holder_of(fd.get()));
   }
   if (locked != 0) return environment_error("cannot lock {}: {}", path.string(), std::strerror(errno));
   // The pid only serves the message above: the lock holds without it (e.g. on a full disk).

@@ -76,7 +76,8 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
     return Json::parse(text.begin(), text.end());
   } catch (const Json::parse_error& error) {
     const Place place = place_of(text, error.byte > 0 ? error.byte - 1 : 0);
-    return usage_error("{}:{}:{}: not valid JSON: {}", what, place.line, place.column, reason_of(error.what()));
+    return usage_error("{}:{}:{}: not valid JSON: {}", what, place.line, place.column,
+                       reason_of(error.what()));
   } catch (const Json::exception& error) {  // e.g. a number beyond the range of a double
     return usage_error("{}: not valid JSON: {}", what, error.what());
   }

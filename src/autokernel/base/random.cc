@@ -53,8 +53,8 @@ std::uint64_t Rng::next() {
 
 std::uint64_t Rng::below(std::uint64_t bound) {
   AK_CHECK(bound > 0);
-  // Lemire, "Fast random integer generation in an interval" (2019): the high word of a product, and rejection of
-  // the few low words that would favour some results.
+  // Lemire, "Fast random integer generation in an interval" (2019): the high word of a product, and rejection
+  // of the few low words that would favour some results.
   using Wide = unsigned __int128;
   Wide product = static_cast<Wide>(next()) * bound;
   if (static_cast<std::uint64_t>(product) < bound) {
@@ -76,7 +76,9 @@ double Rng::normal() {
   }
 }
 
-std::string Rng::state() const { return fmt::format("{:016x}{:016x}{:016x}{:016x}", s_[0], s_[1], s_[2], s_[3]); }
+std::string Rng::state() const {
+  return fmt::format("{:016x}{:016x}{:016x}{:016x}", s_[0], s_[1], s_[2], s_[3]);
+}
 
 Status Rng::restore(std::string_view state) {
   std::uint64_t words[4] = {};
