@@ -19,6 +19,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t m
 /// On a full disk or a read-only folder the old file stays and the error says which.
 Status write_file_atomic(const std::filesystem::path& path, std::string_view content);
 
+/// Call it qualified (`ak::create_directories`): argument-dependent lookup also finds the one of std::filesystem.
 Status create_directories(const std::filesystem::path& path);
 
 /// A folder under $TMPDIR or /tmp that is removed with the object.
