@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autokernel/base/json.h"
@@ -20,6 +21,9 @@ enum class Build {
   kChecked,  ///< instrumented, where the device can: races, bounds, uninitialised reads, divergent barriers
   kLines,    ///< optimized, with line information (launch, profilers)
 };
+
+std::string_view name(Build build);  ///< "timed", "checked", "lines"
+std::optional<Build> build_from_name(std::string_view name);
 
 /// Everything that decides the bits of a binary; its hash is the key of the object cache.
 struct Source {
@@ -50,8 +54,9 @@ struct Entry {
 struct CodeFacts {
   std::vector<std::string> imports;          ///< symbols that the code needs from outside
   std::vector<std::string> mutable_globals;  ///< writable state that outlives a launch
-  std::vector<std::string> forbidden;        ///< vprintf, %globaltimer, %gridid, malloc, constructors, asm, ...
-  std::vector<std::string> noted;            ///< recorded, not rejected: clock, evict_last, prefetch, mma kinds, .approx
+  std::vector<std::string> forbidden;  ///< vprintf, %globaltimer, %gridid, malloc, constructors, asm, ...
+  std::vector<std::string>
+      noted;  ///< recorded, not rejected: clock, evict_last, prefetch, mma kinds, .approx
   bool has_barriers = false;
 };
 
@@ -64,12 +69,14 @@ struct Binary {
   CodeFacts facts;
   std::string log;  ///< compiler warnings, trimmed
   bool sandboxed = true;
-  double compile_s = 0;   ///< of the compile that made it
+  double compile_s = 0;  ///< of the compile that made it
   bool from_cache = false;
 };
 
 std::string hash(const Source& source);
 Json to_json(const Source& source);
 Result<Source> source_from_json(const Json& json, const std::string& what);
+Json to_json(const Binary& binary);  ///< the bytes as hexadecimal digits
+Result<Binary> binary_from_json(const Json& json, const std::string& what);
 
 }  // namespace ak

@@ -11,10 +11,10 @@
 namespace ak {
 
 struct DeviceInfo {
-  std::string kind;  ///< "cpu", "cuda"
-  std::string name;  ///< "AMD EPYC, 2 threads", "NVIDIA H200"
-  std::string uuid;  ///< stable key for cached peaks
-  std::string arch;  ///< "cpu", "sm_90a"
+  std::string kind;                   ///< "cpu", "cuda"
+  std::string name;                   ///< "AMD EPYC, 2 threads", "NVIDIA H200"
+  std::string uuid;                   ///< stable key for cached peaks
+  std::string arch;                   ///< "cpu", "sm_90a"
   std::uint32_t multiprocessors = 1;  ///< CPU: threads that run blocks
   std::uint32_t warp_size = 32;
   std::uint32_t max_threads_per_block = 1024;
@@ -23,15 +23,16 @@ struct DeviceInfo {
   std::uint32_t max_threads_per_multiprocessor = 2048;
   std::uint32_t registers_per_multiprocessor = 65536;
   std::uint32_t static_shared_bytes = 48 * 1024;
-  std::uint32_t dynamic_shared_bytes = 99 * 1024;          ///< per block, opt-in
+  std::uint32_t dynamic_shared_bytes = 99 * 1024;  ///< per block, opt-in
   std::uint32_t shared_bytes_per_multiprocessor = 100 * 1024;
   std::uint64_t l2_bytes = 0;
   std::uint64_t memory_bytes = 0;
   bool clusters = false;
   bool tensor_maps = false;
-  bool cold_cache = false;      ///< timings can be made cache-cold (rotation beyond L2 and read flushes)
-  bool checked_build = false;   ///< the compiler has Build::kChecked
-  std::uint32_t natural_block = 1;  ///< threads a block for trusted kernels that loop over a row: 1 on the CPU
+  bool cold_cache = false;     ///< timings can be made cache-cold (rotation beyond L2 and read flushes)
+  bool checked_build = false;  ///< the compiler has Build::kChecked
+  std::uint32_t natural_block =
+      1;  ///< threads a block for trusted kernels that loop over a row: 1 on the CPU
 };
 
 Json to_json(const DeviceInfo& info);

@@ -1,10 +1,11 @@
 #pragma once
-// Rows of the ledger: an experiment is one change to the kernel file (or one tune run) with its trials; a trial
-// is one config measured on one problem.
+// Rows of the ledger: an experiment is one change to the kernel file (or one tune run) with its trials; a
+// trial is one config measured on one problem.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "autokernel/base/json.h"
 #include "autokernel/core/config.h"
@@ -25,7 +26,7 @@ struct Trial {
   double peak_memory_bytes = 0;
   double gbps = 0, tflops = 0;
   double compile_s = 0;
-  double wall_s = 0;  ///< what the trial cost in all
+  double wall_s = 0;        ///< what the trial cost in all
   std::string recorded_at;  ///< ISO 8601
 };
 
@@ -40,13 +41,18 @@ struct Experiment {
   std::string proposer;     ///< "start", "tune:annealing", "agent:<name>", "human"
   std::string description;  ///< one line
   std::string kernel_hash;
-  std::string commit;       ///< git object id; empty until committed
+  std::string commit;  ///< git object id; empty until committed
   Decision decision = Decision::kRunning;
   std::optional<Config> best_config;
-  double objective_us = 0;  ///< sum of calls x time; 0 unknown
+  double objective_us = 0;                 ///< sum of calls x time; 0 unknown
   std::optional<Comparison> confirmation;  ///< what is quoted (winner's curse)
   std::string started_at, ended_at;
   std::uint64_t seed = 0;
 };
+
+Json to_json(const Trial& trial);
+Result<Trial> trial_from_json(const Json& json, const std::string& what);
+Json to_json(const Experiment& experiment);
+Result<Experiment> experiment_from_json(const Json& json, const std::string& what);
 
 }  // namespace ak

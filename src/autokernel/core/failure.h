@@ -5,18 +5,43 @@
 #include <string>
 #include <string_view>
 
+#include "autokernel/base/json.h"
+#include "autokernel/base/result.h"
+
 namespace ak {
 
 enum class FailureKind {
-  kInvalidConfig, kUnsupported, kCompile, kAudit, kWrong, kNondeterministic, kRace, kUninitialised,
-  kDivergentBarrier, kOutOfBounds, kCrash, kTimeout, kOutOfMemory, kDevice, kImplausible, kInfrastructure,
+  kInvalidConfig,
+  kUnsupported,
+  kCompile,
+  kAudit,
+  kWrong,
+  kNondeterministic,
+  kRace,
+  kUninitialised,
+  kDivergentBarrier,
+  kOutOfBounds,
+  kCrash,
+  kTimeout,
+  kOutOfMemory,
+  kDevice,
+  kImplausible,
+  kInfrastructure,
 };
 std::string_view name(FailureKind kind);  ///< "invalid_config", "unsupported", ...
 std::optional<FailureKind> failure_kind_from_name(std::string_view name);
 
 /// Where in the pipeline.
 enum class Stage {
-  kCompile, kAudit, kSmoke, kShapeSweep, kNumericalStability, kDeterminism, kEdgeCases, kIntegrity, kTime,
+  kCompile,
+  kAudit,
+  kSmoke,
+  kShapeSweep,
+  kNumericalStability,
+  kDeterminism,
+  kEdgeCases,
+  kIntegrity,
+  kTime,
   kPlausibility,
 };
 std::string_view name(Stage stage);  ///< "compile", "audit", "smoke", "shape_sweep", ...
@@ -28,5 +53,8 @@ struct Failure {
   std::string check;    ///< id of HARNESS.md that fired, e.g. "guard.poison", or "compile"
   std::string message;  ///< for people: what, where (problem, element, line), what to do
 };
+
+Json to_json(const Failure& failure);
+Result<Failure> failure_from_json(const Json& json, const std::string& what);
 
 }  // namespace ak

@@ -1,6 +1,6 @@
 #pragma once
-// A launch plan: the front matter's launches evaluated for one config and problem. Pure data; the harness binds
-// tensors and workspaces to buffers.
+// A launch plan: the front matter's launches evaluated for one config and problem. Pure data; the harness
+// binds tensors and workspaces to buffers.
 
 #include <array>
 #include <cstdint>

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autokernel/base/json.h"
@@ -16,13 +18,13 @@ namespace ak {
 using NamedInts = std::map<std::string, std::int64_t>;
 
 struct Problem {
-  std::string op;                                           ///< family, e.g. "rmsnorm"
-  NamedInts dims;                                           ///< every dim of the family (derived ones too)
-  NamedInts flags;                                          ///< every flag of the family
-  std::map<std::string, double> scalars;                    ///< every scalar of the family
-  DType dtype = DType::kF32;                                ///< of the tensors that have no dtype of their own
+  std::string op;                         ///< family, e.g. "rmsnorm"
+  NamedInts dims;                         ///< every dim of the family (derived ones too)
+  NamedInts flags;                        ///< every flag of the family
+  std::map<std::string, double> scalars;  ///< every scalar of the family
+  DType dtype = DType::kF32;              ///< of the tensors that have no dtype of their own
   std::map<std::string, std::vector<std::int64_t>> strides;  ///< in elements; only what is not contiguous
-  std::vector<std::string> has;                             ///< optional tensors that are present, sorted
+  std::vector<std::string> has;                              ///< optional tensors that are present, sorted
 
   bool operator==(const Problem&) const = default;
   bool has_tensor(const std::string& tensor) const;
@@ -31,6 +33,8 @@ struct Problem {
 };
 
 enum class Role { kPrimary, kSweep };  ///< primary: timed, weighs in the objective; sweep: checked
+std::string_view name(Role role);      ///< "primary", "sweep"
+std::optional<Role> role_from_name(std::string_view name);
 
 struct TargetProblem {
   std::string id;  ///< unique in its target, e.g. "p0"

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autokernel/base/json.h"
@@ -41,7 +42,7 @@ struct Timing {
   std::optional<double> floor_us;  ///< nullopt until peaks are measured
   double gbps = 0;
   double tflops = 0;
-  double peak_gbps = 0;    ///< measured, what the percentages are against; 0: unknown
+  double peak_gbps = 0;  ///< measured, what the percentages are against; 0: unknown
   double peak_tflops = 0;
   double footprint_bytes = 0;
   std::optional<double> baseline_us;  ///< fastest PyTorch baseline on this device
@@ -50,6 +51,10 @@ struct Timing {
   std::vector<double> incumbent_rounds_us;
 };
 
+/// "cold", "warm".
+std::string_view name(CacheState state);
+std::optional<CacheState> cache_state_from_name(std::string_view name);
+
 struct Verdict {
   bool passed = false;
   std::map<std::string, std::string> stages;  ///< stage name -> "PASS", "FAIL", "SKIP (reason)"
@@ -57,7 +62,7 @@ struct Verdict {
   std::vector<std::string> flags;  ///< noticed, not rejected
   std::vector<Timing> timings;
   bool sandboxed = true;
-  bool selftest = false;  ///< made with switchable checks: the ledger refuses it
+  bool selftest = false;   ///< made with switchable checks: the ledger refuses it
   double worst_error = 0;  ///< largest |y - r| in units of the tolerance
   std::uint64_t peak_memory_bytes = 0;
   double compile_s = 0;
@@ -67,6 +72,13 @@ struct Verdict {
 
 Json to_json(const TimeEstimate& time);
 Result<TimeEstimate> time_estimate_from_json(const Json& json, const std::string& what);
+Json to_json(const Comparison& comparison);
+Result<Comparison> comparison_from_json(const Json& json, const std::string& what);
+/// The problem's fields are the timing's own: dims, flags, dtype. `speedup_vs_pytorch` is written for readers
+/// (null without a baseline), not read.
+Json to_json(const Timing& timing);
+Result<Timing> timing_from_json(const Json& json, const std::string& what);
+/// With the names that `bench --json` uses: "correctness": "PASS" or "FAIL", "sandbox": "on" or "off".
 Json to_json(const Verdict& verdict);
 Result<Verdict> verdict_from_json(const Json& json, const std::string& what);
 
