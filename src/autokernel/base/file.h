@@ -15,11 +15,12 @@ namespace ak {
 /// Fails on a missing file, a folder, or more than `max_bytes`.
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t max_bytes = 64u << 20);
 
-/// Temporary file in the same folder, fsync, rename, fsync of the folder: readers see the old or the new content.
-/// On a full disk or a read-only folder the old file stays and the error says which.
+/// Temporary file in the same folder, fsync, rename, fsync of the folder: readers see the old or the new
+/// content. On a full disk or a read-only folder the old file stays and the error says which.
 Status write_file_atomic(const std::filesystem::path& path, std::string_view content);
 
-/// Call it qualified (`ak::create_directories`): argument-dependent lookup also finds the one of std::filesystem.
+/// Call it qualified (`ak::create_directories`): argument-dependent lookup also finds the one of
+/// std::filesystem.
 Status create_directories(const std::filesystem::path& path);
 
 /// A folder under $TMPDIR or /tmp that is removed with the object.
@@ -49,7 +50,8 @@ class FileLock {
   UniqueFd fd_;
 };
 
-/// $AUTOKERNEL_CACHE, else $XDG_CACHE_HOME/autokernel, else ~/.cache/autokernel, else $TMPDIR/autokernel-<uid>.
+/// $AUTOKERNEL_CACHE, else $XDG_CACHE_HOME/autokernel, else ~/.cache/autokernel, else
+/// $TMPDIR/autokernel-<uid>.
 std::filesystem::path cache_directory();
 /// The path of the running binary.
 Result<std::filesystem::path> executable_path();

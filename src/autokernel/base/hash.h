@@ -1,5 +1,6 @@
 #pragma once
-// Content hashes: XXH3-128 as 32 hex digits. Parts are length-prefixed, so ("ab","c") differs from ("a","bc").
+// Content hashes: XXH3-128 as 32 hex digits. Parts are length-prefixed, so ("ab","c") differs from
+// ("a","bc").
 
 #include <initializer_list>
 #include <string>

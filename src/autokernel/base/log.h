@@ -12,7 +12,8 @@ enum class LogLevel { kQuiet, kWarning, kInfo, kDebug };
 
 class Log {
  public:
-  explicit Log(LogLevel level = LogLevel::kInfo, std::FILE* stream = stderr) : level_(level), stream_(stream) {}
+  explicit Log(LogLevel level = LogLevel::kInfo, std::FILE* stream = stderr)
+      : level_(level), stream_(stream) {}
   virtual ~Log() = default;
   template <class... Args>
   void info(fmt::format_string<Args...> format, Args&&... args) {

@@ -1,5 +1,6 @@
 #pragma once
-// Seeded random numbers with results that are the same on every machine (the distributions of <random> are not).
+// Seeded random numbers with results that are the same on every machine (the distributions of <random> are
+// not).
 
 #include <cstdint>
 #include <string>

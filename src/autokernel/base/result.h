@@ -68,16 +68,16 @@ tl::unexpected<Error> internal_error(fmt::format_string<Args...> format, Args&&.
 #define AK_CONCAT(a, b) AK_CONCAT_INNER(a, b)
 
 /// Declares `name` with the value of `expression`, or returns its error.
-#define AK_TRY(name, expression)                                                                   \
-  auto AK_CONCAT(ak_result_, __LINE__) = (expression);                                             \
-  if (!AK_CONCAT(ak_result_, __LINE__))                                                            \
-    return tl::unexpected(std::move(AK_CONCAT(ak_result_, __LINE__)).error());                     \
+#define AK_TRY(name, expression)                                               \
+  auto AK_CONCAT(ak_result_, __LINE__) = (expression);                         \
+  if (!AK_CONCAT(ak_result_, __LINE__))                                        \
+    return tl::unexpected(std::move(AK_CONCAT(ak_result_, __LINE__)).error()); \
   auto name = std::move(*AK_CONCAT(ak_result_, __LINE__))
 
-#define AK_TRY_VOID(expression)                                                  \
-  do {                                                                           \
-    auto ak_status = (expression);                                               \
-    if (!ak_status) return tl::unexpected(std::move(ak_status).error());         \
+#define AK_TRY_VOID(expression)                                          \
+  do {                                                                   \
+    auto ak_status = (expression);                                       \
+    if (!ak_status) return tl::unexpected(std::move(ak_status).error()); \
   } while (false)
 
 /// Aborts with the condition and its place: for bugs of ours only.

@@ -1,6 +1,6 @@
 #pragma once
-// The one TOML reader (toml++ is seen by toml.cc alone): a document becomes JSON plus the place of each value,
-// so that errors of kernel files, op families and settings carry line, column and a caret.
+// The one TOML reader (toml++ is seen by toml.cc alone): a document becomes JSON plus the place of each
+// value, so that errors of kernel files, op families and settings carry line, column and a caret.
 //
 //   AK_TRY(document, parse_toml(text, {.name = "softmax.cu", .first_line = 3}));
 //   return document.error_at("/launch/0/grid", "expected 1 to 3 expressions", "e.g. grid = [\"M\"]");
@@ -36,9 +36,10 @@ class TomlDocument {
   TextPosition position(std::string_view pointer) const;
 
   /// `file:line:column: message`, the line itself, a caret, and `hint` (what to do), as a usage error.
-  /// `column_offset` points into a string value (for expressions).
-  tl::unexpected<Error> error_at(std::string_view pointer, std::string_view message, std::string_view hint = "",
-                                 int column_offset = 0) const;
+  /// `column_offset` points into a string value: 0 is its opening quote, n the nth character (for
+  /// expressions).
+  tl::unexpected<Error> error_at(std::string_view pointer, std::string_view message,
+                                 std::string_view hint = "", int column_offset = 0) const;
 
  private:
   friend Result<TomlDocument> parse_toml(std::string_view text, TextOrigin origin);
