@@ -6,23 +6,26 @@
 namespace ak {
 namespace {
 
-/// One value by the getters of JsonReader, whose errors name the field.
-template <class Getter>
-auto get_from(const Json& value, const std::string& what, const Getter& getter) {
-  // JsonReader reads fields of objects: a one-field object carries a bare value.
-  const Json holder = Json::object({{"value", value}});
-  auto reader = JsonReader::object(holder, what);
-  return getter(*reader);
+/// JsonReader reads fields of objects: a one-field object carries a bare value, so that the error names its
+/// place.
+template <class T>
+Result<T> get_from(const Json& value, const std::string& what,
+                   Result<T> (JsonReader::*getter)(std::string_view) const) {
+  const std::size_t dot = what.rfind('.');
+  const std::string field = what.substr(dot == std::string::npos ? 0 : dot + 1);
+  const Json holder = Json::object({{field, value}});
+  AK_TRY(reader, JsonReader::object(holder, dot == std::string::npos ? "" : what.substr(0, dot)));
+  return (reader.*getter)(field);
 }
 
 Result<std::string> string_of(const Json& value, const std::string& what) {
-  return get_from(value, what, [](const JsonReader& reader) { return reader.get_string("value"); });
+  return get_from(value, what, &JsonReader::get_string);
 }
 Result<double> double_of(const Json& value, const std::string& what) {
-  return get_from(value, what, [](const JsonReader& reader) { return reader.get_double("value"); });
+  return get_from(value, what, &JsonReader::get_double);
 }
 Result<std::int64_t> int_of(const Json& value, const std::string& what) {
-  return get_from(value, what, [](const JsonReader& reader) { return reader.get_int("value"); });
+  return get_from(value, what, &JsonReader::get_int);
 }
 Result<std::uint32_t> uint32_of(const Json& value, const std::string& what) {
   AK_TRY(number, int_of(value, what));
