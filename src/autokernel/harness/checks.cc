@@ -1,0 +1,33 @@
+#include "autokernel/harness/checks.h"
+
+#include <algorithm>
+
+namespace ak::harness {
+namespace {
+
+constexpr std::string_view kIds[] = {
+    "compile.sandbox", "audit.code",  "audit.symbols", "audit.state",   "audit.launch",    "guard.input",
+    "guard.edge",      "guard.poison", "input.secret",  "input.probe",   "shape.hidden",    "shape.timed",
+    "shape.edge",      "place.vary",  "numeric",       "repeat",        "checked.race",    "checked.uninit",
+    "checked.barrier", "checked.bounds", "isolate",    "fault",         "time.rotate",     "time.cold",
+    "time.clock",      "time.keep",   "floor",
+};
+
+}  // namespace
+
+std::span<const std::string_view> check_ids() { return kIds; }
+
+Result<CheckSet> CheckSet::without(const std::vector<std::string>& ids) {
+  CheckSet set;
+  for (const std::string& id : ids) {
+    if (std::find(std::begin(kIds), std::end(kIds), id) == std::end(kIds)) {
+      std::string known;
+      for (std::string_view each : kIds) known += fmt::format("{}{}", known.empty() ? "" : ", ", each);
+      return usage_error("unknown check `{}`; the checks are {}", id, known);
+    }
+    set.off_.insert(id);
+  }
+  return set;
+}
+
+}  // namespace ak::harness

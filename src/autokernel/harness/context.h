@@ -1,0 +1,41 @@
+#pragma once
+// What every part of the pipeline works with, for the length of one job.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "autokernel/base/clock.h"
+#include "autokernel/base/random.h"
+#include "autokernel/core/failure.h"
+#include "autokernel/harness/checks.h"
+#include "autokernel/harness/trusted_kernels.h"
+
+namespace ak::harness {
+
+/// nullopt: fine; else why the candidate failed. An Error is the environment's.
+using Outcome = Result<std::optional<Failure>>;
+
+/// How much a full verdict may compute; larger sizes are left to larger devices and said so.
+struct Limits {
+  std::uint64_t max_elements = std::uint64_t{1} << 32;  ///< of all tensors of a problem
+  double max_flops = 0x1p46;
+  std::uint64_t multi_draw_elements = std::uint64_t{1} << 24;  ///< above: one draw (DESIGN section 6)
+  std::size_t rotating_sets = 4;
+  std::chrono::milliseconds launch_deadline{10'000};
+  static Limits for_device(const DeviceInfo& info);
+};
+
+struct Context {
+  device::Device& device;
+  device::Compiler& compiler;
+  TrustedKernels& trusted;
+  const op::Family& family;
+  const CheckSet& checks;
+  const Clock& clock;
+  Limits limits;
+  Rng seeds;  ///< from the job's secret seed
+};
+
+}  // namespace ak::harness

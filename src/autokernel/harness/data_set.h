@@ -1,0 +1,59 @@
+#pragma once
+// The buffers of one problem: inputs and outputs that a candidate sees, and the truth that it must not see.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "autokernel/harness/device_buffer.h"
+#include "autokernel/harness/trusted_kernels.h"
+
+namespace ak::harness {
+
+struct Placement {
+  device::Guard guard = device::Guard::kRedZone;
+  std::uint32_t skew = 0;   ///< in units of each tensor's declared alignment
+  enum class Order { kDeclared, kReversed } order = Order::kDeclared;
+};
+
+class DataSet {
+ public:
+  static Result<DataSet> allocate(device::Device& device, const op::Family& family, const Problem& problem,
+                                  const Placement& placement);
+  const std::vector<std::string>& inputs() const { return inputs_; }
+  const std::vector<std::string>& outputs() const { return outputs_; }
+  const View& view(const std::string& tensor) const { return views_.at(tensor); }
+  /// nullopt for an absent optional tensor.
+  std::optional<device::BufferRef> find(const std::string& tensor) const;
+  std::uint64_t bytes() const;
+
+ private:
+  std::vector<std::string> inputs_, outputs_;
+  std::map<std::string, View> views_;
+  std::vector<DeviceBuffer> buffers_;
+};
+
+/// What is right for the contents of a DataSet: r, S, I (fp64) and the contract kernel's b, per output.
+class Truth {
+ public:
+  struct Output {
+    device::BufferRef r, s, b;
+    std::vector<device::BufferRef> roundings;
+    std::uint64_t row_elements = 1;
+  };
+  static Result<Truth> allocate(device::Device& device, const op::Family& family, const Problem& problem);
+  const std::map<std::string, Output>& outputs() const { return outputs_; }
+  /// `y` is the contract's output, `y_r`, `y_S`, `y_I0` the reference's.
+  std::optional<device::BufferRef> find(const std::string& name) const;
+  std::uint64_t bytes() const;
+
+ private:
+  std::map<std::string, Output> outputs_;
+  std::vector<DeviceBuffer> buffers_;
+};
+
+/// Row of a tensor for distributions: its innermost extent.
+Result<View> view_of(const op::Family& family, const op::TensorSpec& tensor, const Problem& problem,
+                     device::BufferRef at);
+
+}  // namespace ak::harness

@@ -1,0 +1,49 @@
+#pragma once
+// THE pipeline: compile -> audit -> smoke, shape_sweep, numerical_stability, determinism, edge_cases -> integrity ->
+// time -> plausibility -> Verdict. Cheapest first; the first failure ends it. One Harness lives in one runner and
+// serves jobs one after another.
+//
+//   Harness harness(device, compiler, registry, CheckSet::all(), clock);
+//   AK_TRY(verdict, harness.judge(job));   // an Error means the environment, not the candidate
+
+#include <vector>
+
+#include "autokernel/base/clock.h"
+#include "autokernel/core/verdict.h"
+#include "autokernel/harness/checks.h"
+#include "autokernel/harness/context.h"
+#include "autokernel/harness/job.h"
+#include "autokernel/harness/reference.h"
+#include "autokernel/op/op_family.h"
+
+namespace ak::harness {
+
+class Harness {
+ public:
+  Harness(device::Device& device, device::Compiler& compiler, const op::Registry& registry, CheckSet checks,
+          const Clock& clock)
+      : device_(device),
+        compiler_(compiler),
+        registry_(registry),
+        checks_(std::move(checks)),
+        clock_(clock),
+        trusted_(device, compiler),
+        references_(device, compiler) {}
+
+  Result<Verdict> judge(const Job& job);
+
+ private:
+  device::Device& device_;
+  device::Compiler& compiler_;
+  const op::Registry& registry_;
+  CheckSet checks_;
+  const Clock& clock_;
+  TrustedKernels trusted_;
+  References references_;
+};
+
+/// Every source that judging this job will compile (candidate and reference), so that compiles can run ahead and in
+/// parallel with measuring. Needs no device, only its description.
+Result<std::vector<Source>> sources_of(const Job& job, const op::Registry& registry, const DeviceInfo& device);
+
+}  // namespace ak::harness

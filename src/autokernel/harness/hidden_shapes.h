@@ -1,0 +1,16 @@
+#pragma once
+// shape.hidden of HARNESS.md: shapes chosen at run time that no candidate can know: ones, primes, a tile more or less
+// one, nothing that 8 divides, rectangles. What the candidate's `needs` or the family's `where` exclude is left out.
+
+#include <vector>
+
+#include "autokernel/harness/candidate.h"
+#include "autokernel/harness/context.h"
+
+namespace ak::harness {
+
+/// Up to `count` problems in the dtype and with the flags of `like`, small enough to check in milliseconds.
+Result<std::vector<Problem>> hidden_shapes(Context& context, const Candidate& candidate, const Problem& like,
+                                           std::size_t count);
+
+}  // namespace ak::harness

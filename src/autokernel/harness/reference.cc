@@ -1,0 +1,49 @@
+#include "autokernel/harness/reference.h"
+
+#include "autokernel/harness/binding.h"
+#include "autokernel/harness/signature.h"
+
+namespace ak::harness {
+namespace {
+
+Result<Source> source_of(const kernel::KernelFile& file, const op::Family& family, const Problem& problem,
+                         const DeviceInfo& device) {
+  return kernel::make_source(file, file.defaults, problem, reference_signature(family), device, Build::kTimed);
+}
+
+}  // namespace
+
+Result<Source> reference_source(const op::Family& family, const Problem& problem, const DeviceInfo& device) {
+  AK_TRY(file, kernel::parse(family.reference, family.name + "/reference.cu"));
+  return source_of(file, family, problem, device);
+}
+
+Result<std::vector<device::Step>> References::steps(const op::Family& family, const Problem& problem,
+                                                    const DataSet& data, const Truth& truth) {
+  auto cached = files_.find(family.hash);
+  if (cached == files_.end()) {
+    AK_TRY(parsed, kernel::parse(family.reference, family.name + "/reference.cu"));
+    AK_TRY_VOID(kernel::check_against(parsed, reference_signature(family)));
+    cached = files_.emplace(family.hash, std::move(parsed)).first;
+  }
+  const kernel::KernelFile& file = cached->second;
+  AK_TRY(source, source_of(file, family, problem, device_.info()));
+  std::string key = hash(source);
+  auto module = modules_.find(key);
+  if (module == modules_.end()) {
+    AK_TRY(loaded, load_trusted(device_, compiler_, source));
+    module = modules_.emplace(key, std::move(loaded)).first;
+  }
+  AK_TRY(plan, kernel::make_plan(file, file.defaults, problem, reference_signature(family), device_.info()));
+  std::vector<device::Step> steps;
+  for (const LaunchStep& step : plan.steps) {
+    AK_TRY(launch, bind(step, module->second.id, module->second.binary, [&](const std::string& name) {
+             std::optional<device::BufferRef> ref = truth.find(name);
+             return ref ? ref : data.find(name);
+           }));
+    steps.push_back(std::move(launch));
+  }
+  return steps;
+}
+
+}  // namespace ak::harness

@@ -1,0 +1,30 @@
+#pragma once
+// The trusted reference of a family: compiled once per dtype, flags and present tensors, run outside the jail.
+
+#include <map>
+#include <memory>
+
+#include "autokernel/harness/context.h"
+#include "autokernel/harness/data_set.h"
+#include "autokernel/kernel/kernel_file.h"
+
+namespace ak::harness {
+
+/// The sources that reference runs of a problem need, so that they can be compiled ahead.
+Result<Source> reference_source(const op::Family& family, const Problem& problem, const DeviceInfo& device);
+
+class References {
+ public:
+  References(device::Device& device, device::Compiler& compiler) : device_(device), compiler_(compiler) {}
+  /// Steps that fill `truth` (r, S, I and b) from the inputs of `data`.
+  Result<std::vector<device::Step>> steps(const op::Family& family, const Problem& problem, const DataSet& data,
+                                          const Truth& truth);
+
+ private:
+  device::Device& device_;
+  device::Compiler& compiler_;
+  std::map<std::string, TrustedModule> modules_;       // by hash of the source
+  std::map<std::string, kernel::KernelFile> files_;    // by family
+};
+
+}  // namespace ak::harness

@@ -1,0 +1,212 @@
+#include "autokernel/harness/timer.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "autokernel/harness/comparison.h"
+
+namespace ak::harness {
+namespace {
+
+constexpr std::size_t kQuad = 4;       // A B B A
+constexpr std::size_t kMinQuads = 3;
+constexpr std::size_t kMaxQuads = 16;
+constexpr std::size_t kExtraContents = 2;
+
+/// What each rotating set may hold: a seed and the truth for it.
+struct Content {
+  std::uint64_t seed;
+  Truth truth;
+};
+
+/// Launches of one candidate on one set.
+struct BoundSet {
+  std::vector<device::Step> timed;
+  Workspaces workspaces;
+};
+
+class RotatingTimer {
+ public:
+  RotatingTimer(Context& context, References& references, const TimeRequest& request)
+      : context_(context), references_(references), request_(request) {}
+
+  Status prepare();
+  Result<TimedOutcome> run();
+
+ private:
+  Status bind_sets(const Prepared& prepared, std::vector<BoundSet>& into);
+  Status add_content();
+  Result<device::Round> round(const std::vector<BoundSet>& bound, std::span<const std::size_t> contents,
+                              std::size_t slot);
+  Result<std::optional<Failure>> check_quad(std::size_t rounds);
+  std::vector<std::size_t> pick_contents();
+
+  Context& context_;
+  References& references_;
+  const TimeRequest& request_;
+  std::vector<DataSet> sets_;
+  std::vector<BoundSet> candidate_, incumbent_;
+  std::vector<Content> contents_;
+  std::vector<DeviceBuffer> row_buffers_;  // one a (slot, set, output)
+  std::vector<std::uint64_t> row_doubles_;  // by output
+};
+
+Status RotatingTimer::bind_sets(const Prepared& prepared, std::vector<BoundSet>& into) {
+  for (const DataSet& set : sets_) {
+    AK_TRY(workspaces, Workspaces::allocate(context_.device, prepared.plan));
+    std::vector<device::Step> steps = workspaces.zeroing();
+    for (const LaunchStep& step : prepared.plan.steps) {
+      AK_TRY(launch, bind(step, prepared.module, *prepared.binary, [&](const std::string& name) {
+               std::optional<device::BufferRef> ref = workspaces.find(name);
+               return ref ? ref : set.find(name);
+             }));
+      steps.push_back(std::move(launch));
+    }
+    into.push_back({std::move(steps), std::move(workspaces)});
+  }
+  return {};
+}
+
+Status RotatingTimer::add_content() {
+  AK_TRY(truth, Truth::allocate(context_.device, context_.family, request_.problem));
+  std::uint64_t seed = context_.seeds.next();
+  AK_TRY(steps, input_steps(context_, request_.problem, sets_[0], request_.draw, nullptr, seed));
+  AK_TRY(reference, references_.steps(context_.family, request_.problem, sets_[0], truth));
+  steps.insert(steps.end(), reference.begin(), reference.end());
+  AK_TRY_VOID(run_trusted(context_, steps));
+  contents_.push_back({seed, std::move(truth)});
+  return {};
+}
+
+Status RotatingTimer::prepare() {
+  for (std::size_t i = 0; i < context_.limits.rotating_sets; ++i) {
+    AK_TRY(set, DataSet::allocate(context_.device, context_.family, request_.problem, {}));
+    sets_.push_back(std::move(set));
+  }
+  AK_TRY_VOID(bind_sets(request_.candidate, candidate_));
+  if (request_.incumbent != nullptr) AK_TRY_VOID(bind_sets(*request_.incumbent, incumbent_));
+  for (std::size_t i = 0; i < sets_.size() + kExtraContents; ++i) AK_TRY_VOID(add_content());
+  for (const std::string& output : sets_[0].outputs()) {
+    const View& view = sets_[0].view(output);
+    row_doubles_.push_back(view.elements / contents_[0].truth.outputs().at(output).row_elements * kCompareRowDoubles);
+  }
+  for (std::size_t slot = 0; slot < kQuad * sets_.size(); ++slot) {
+    for (std::uint64_t doubles : row_doubles_) {
+      AK_TRY(rows, DeviceBuffer::allocate(context_.device, {.bytes = doubles * 8, .access = device::Access::kHidden}));
+      row_buffers_.push_back(std::move(rows));
+    }
+  }
+  return {};
+}
+
+std::vector<std::size_t> RotatingTimer::pick_contents() {
+  std::vector<std::size_t> order(contents_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  context_.seeds.shuffle(order);
+  order.resize(sets_.size());
+  return order;
+}
+
+Result<device::Round> RotatingTimer::round(const std::vector<BoundSet>& bound,
+                                           std::span<const std::size_t> contents, std::size_t slot) {
+  device::Round round;
+  round.repeats = static_cast<std::uint32_t>(sets_.size());
+  std::uint64_t poison_seed = context_.seeds.next() | 1;
+  Poison poison = slot % 2 == 0 ? Poison::kNan : Poison::kFinite;
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    const Content& content = contents_[contents[i]];
+    AK_TRY(inputs, input_steps(context_, request_.problem, sets_[i], request_.draw, nullptr, content.seed));
+    round.before.insert(round.before.end(), inputs.begin(), inputs.end());
+    for (std::size_t o = 0; o < sets_[i].outputs().size(); ++o) {
+      const std::string& output = sets_[i].outputs()[o];
+      View view = sets_[i].view(output);
+      if (context_.checks.on("guard.poison")) {
+        AK_TRY(step, context_.trusted.poison(view, poison_seed, poison));
+        round.before.push_back(std::move(step));
+      }
+      const Truth::Output& truth = content.truth.outputs().at(output);
+      view.row_elements = truth.row_elements;
+      CompareArgs args{.y = view, .r = truth.r, .s = truth.s};
+      if (!truth.roundings.empty()) args.i0 = truth.roundings[0];
+      if (truth.roundings.size() > 1) args.i1 = truth.roundings[1];
+      args.c = context_.family.tolerance.c;
+      args.input_dtype = request_.problem.dtype;
+      args.rows = row_buffers_[(slot * sets_.size() + i) * row_doubles_.size() + o].ref();
+      AK_TRY(compare, context_.trusted.compare(args));
+      round.after.push_back(std::move(compare));
+    }
+    if (context_.checks.on("guard.poison")) {
+      for (const Workspaces::Item& item : bound[i].workspaces.items()) {
+        View view{item.buffer.ref(), DType::kF32, item.buffer.bytes() / 4, 1};
+        AK_TRY(step, context_.trusted.poison(view, poison_seed, poison));
+        round.before.push_back(std::move(step));
+      }
+    }
+    round.timed.insert(round.timed.end(), bound[i].timed.begin(), bound[i].timed.end());
+  }
+  if (context_.device.info().cold_cache) round.before.push_back(device::Scrub{device::Scrub::What::kL2});
+  return round;
+}
+
+Result<std::optional<Failure>> RotatingTimer::check_quad(std::size_t rounds) {
+  if (!context_.checks.on("time.rotate")) return std::optional<Failure>();
+  for (std::size_t i = 0; i < rounds * sets_.size() * row_doubles_.size(); ++i) {
+    std::size_t output = i % row_doubles_.size();
+    std::vector<double> host(row_doubles_[output]);
+    AK_TRY_VOID(context_.device.read(row_buffers_[i].ref(), std::as_writable_bytes(std::span(host))));
+    ComparisonResult found = summarize_rows(host, false);
+    if (found.bad == 0) continue;
+    return std::optional(Failure{
+        Stage::kTime, FailureKind::kWrong, "time.rotate",
+        fmt::format("{}: {} elements of {} were wrong in a timed round (the worst, at {}, by {:.3g} times the "
+                    "tolerance), though the same shape passed before: the kernel depends on what ran earlier",
+                    request_.problem.label(), found.bad, sets_[0].outputs()[output], found.worst_at, found.worst)});
+  }
+  return std::optional<Failure>();
+}
+
+Result<TimedOutcome> RotatingTimer::run() {
+  TimedRounds result;
+  result.sets = sets_.size();
+  for (const DataSet& set : sets_) result.footprint_bytes += set.bytes();
+  result.execution_bytes = sets_[0].bytes();
+  for (const Workspaces::Item& item : candidate_[0].workspaces.items()) result.execution_bytes += item.buffer.bytes();
+  auto start = context_.clock.now();
+  bool warm = false;
+  for (std::size_t quad = 0; quad < kMaxQuads + 1; ++quad) {
+    double spent = seconds_between(start, context_.clock.now());
+    if (quad > kMinQuads && spent > request_.budget_s) break;
+    std::vector<std::size_t> contents = pick_contents();
+    std::vector<device::Round> rounds;
+    for (std::size_t k = 0; k < kQuad; ++k) {
+      bool is_incumbent = request_.incumbent != nullptr && (k == 0 || k == 3);  // A: incumbent, B: candidate
+      AK_TRY(each, round(is_incumbent ? incumbent_ : candidate_, contents, k));
+      rounds.push_back(std::move(each));
+    }
+    device::Device::TimeLimits limits{context_.limits.launch_deadline, std::chrono::minutes(2), kQuad};
+    AK_TRY(outcome, context_.device.time(rounds, limits));
+    if (outcome.fault) {
+      return TimedOutcome(Failure{Stage::kTime, outcome.fault->kind, outcome.fault->check,
+                                  fmt::format("{}: {}", request_.problem.label(), outcome.fault->message)});
+    }
+    if (outcome.rounds.size() != kQuad) return internal_error("{} of {} timed rounds", outcome.rounds.size(), kQuad);
+    AK_TRY(failed, check_quad(kQuad));
+    if (failed) return TimedOutcome(std::move(*failed));
+    if (!std::exchange(warm, true)) continue;  // the first quad warms caches and clocks
+    for (std::size_t k = 0; k < kQuad; ++k) {
+      bool is_incumbent = request_.incumbent != nullptr && (k == 0 || k == 3);
+      (is_incumbent ? result.incumbent_us : result.candidate_us).push_back(outcome.rounds[k].us);
+    }
+  }
+  return TimedOutcome(std::move(result));
+}
+
+}  // namespace
+
+Result<TimedOutcome> time_candidate(Context& context, References& references, const TimeRequest& request) {
+  RotatingTimer timer(context, references, request);
+  AK_TRY_VOID(timer.prepare());
+  return timer.run();
+}
+
+}  // namespace ak::harness
