@@ -13,8 +13,11 @@
 namespace ak {
 
 struct Sandbox {
-  std::vector<std::filesystem::path> read_only;   ///< files and folders that may be read and executed
-  std::vector<std::filesystem::path> read_write;  ///< folders that may be written
+  /// Files and folders that may be read and executed; the program itself, its loader and libraries belong
+  /// here. What does not exist is skipped.
+  std::vector<std::filesystem::path> read_only{};
+  /// Folders (and files) that may be read and written but not executed from; they must exist.
+  std::vector<std::filesystem::path> read_write{};
   bool deny_network = true;
   bool deny_process_control = true;  ///< ptrace, kill of others, mount, bpf, keyctl, ... (seccomp)
 };
@@ -33,6 +36,7 @@ SandboxSupport sandbox_support();
 /// (allocation) happens in the caller before fork: prepare first, enter after.
 class PreparedSandbox {
  public:
+  /// Fails where the kernel lacks Landlock or seccomp: a sandbox is never silently left out.
   static Result<PreparedSandbox> prepare(const Sandbox& sandbox);
   PreparedSandbox(PreparedSandbox&&) noexcept;
   PreparedSandbox& operator=(PreparedSandbox&&) noexcept;

@@ -22,19 +22,20 @@
 namespace ak {
 
 struct ProcessSpec {
-  std::vector<std::string> argv;  ///< argv[0] is looked up on PATH
-  std::filesystem::path directory;
-  std::optional<std::vector<std::string>> environment;  ///< "NAME=value"; nullopt inherits
-  std::string input;                                    ///< fed to standard input by run_process
+  std::vector<std::string> argv{};  ///< argv[0] is looked up on PATH
+  std::filesystem::path directory{};
+  std::optional<std::vector<std::string>> environment{};  ///< "NAME=value"; nullopt inherits
+  std::string input{};                                    ///< fed to standard input by run_process
   std::chrono::milliseconds deadline{60'000};
   std::uint64_t memory_limit_bytes = 0;  ///< RLIMIT_AS; 0: none
   std::uint64_t cpu_limit_s = 0;         ///< RLIMIT_CPU; 0: none
   std::uint64_t file_limit_bytes = 0;    ///< RLIMIT_FSIZE; 0: none
   std::size_t output_cap_bytes = 1u << 20;
-  std::optional<Sandbox> sandbox;
+  std::optional<Sandbox> sandbox{};
   /// Descriptors the child gets as 3, 4, ... (close-on-exec is cleared in the child only).
-  std::vector<int> extra_fds;
-  bool die_with_parent = true;  ///< PR_SET_PDEATHSIG
+  std::vector<int> extra_fds{};
+  /// PR_SET_PDEATHSIG. The kernel's parent is the THREAD that starts the child: it must live as long.
+  bool die_with_parent = true;
 };
 
 struct ProcessResult {
@@ -47,7 +48,8 @@ struct ProcessResult {
   double wall_s = 0;
 };
 
-/// Runs to the end or the deadline (then SIGKILL to the group). Fails only when the child cannot be started.
+/// Runs to the end of the program or the deadline, then SIGKILL to what is left of the group. Fails only when
+/// the child cannot be started.
 Result<ProcessResult> run_process(const ProcessSpec& spec);
 
 /// How a child ended.
@@ -57,7 +59,9 @@ struct ExitStatus {
   std::string describe() const;  ///< "exit code 3", "killed by SIGSEGV"
 };
 
-/// A child with pipes on its standard streams, for protocols. Killed (whole group) with the object.
+/// A child with pipes on its standard streams, for protocols. Killed (whole group) with the object; when the
+/// child itself is seen to have ended, what is left of its group is killed too. A write to `in()` after the
+/// child's end raises SIGPIPE unless the program ignores it.
 class ChildProcess {
  public:
   static Result<ChildProcess> start(const ProcessSpec& spec);
@@ -78,8 +82,10 @@ class ChildProcess {
 
  private:
   ChildProcess() = default;
+  void reap();
   pid_t pid_ = -1;
   UniqueFd in_, out_, err_;
+  UniqueFd pidfd_;  ///< readable when the child has ended; invalid on kernels before 5.3
   std::optional<ExitStatus> ended_;
 };
 

@@ -18,7 +18,7 @@
 namespace ak {
 
 struct TextOrigin {
-  std::string name;    ///< file name as the user knows it
+  std::string name{};  ///< file name as the user knows it
   int first_line = 1;  ///< line of the file at which the text begins (front matter inside a comment)
 };
 
