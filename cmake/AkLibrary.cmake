@@ -9,7 +9,7 @@ include(GoogleTest)
 add_library(ak_options INTERFACE)
 target_include_directories(ak_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
 target_compile_options(ak_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
-                       -Woverloaded-virtual -fno-math-errno)
+                       -Woverloaded-virtual -Wno-missing-field-initializers -fno-math-errno)
 if(AUTOKERNEL_WERROR)
   target_compile_options(ak_options INTERFACE -Werror)
 endif()

@@ -39,6 +39,7 @@ std::optional<std::string> from_hex(std::string_view text) {
 
 Json to_json(const Entry& entry) {
   return {{"name", entry.name},
+          {"symbol", entry.symbol},
           {"param_bytes", entry.param_bytes},
           {"registers", entry.registers},
           {"local_bytes", entry.local_bytes},
@@ -51,6 +52,7 @@ Result<Entry> entry_from_json(const Json& json, const std::string& what) {
   AK_TRY(in, FieldReader::object(json, what));
   Entry entry;
   in.read("name", entry.name);
+  in.read("symbol", entry.symbol);
   in.read("param_bytes", entry.param_bytes);
   in.read("registers", entry.registers);
   in.read("local_bytes", entry.local_bytes);

@@ -41,7 +41,8 @@ struct Source {
 };
 
 struct Entry {
-  std::string name;
+  std::string name;    ///< as Source::entries has it
+  std::string symbol;  ///< in the binary's symbol table, where it differs (C++ linkage); else empty
   std::vector<std::uint32_t> param_bytes;  ///< size of each kernel parameter, where the format tells
   std::uint32_t registers = 0;             ///< per thread; 0 where unknown (cpu)
   std::uint32_t local_bytes = 0;           ///< per thread
