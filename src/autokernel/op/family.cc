@@ -68,6 +68,7 @@ Result<Family> load_family(std::string_view name, std::span<const EmbeddedFile> 
   family.reference = reference->text;
   for (const EmbeddedFile& file : files) {
     const std::string_view path = inner_path(file.path, name);
+    family.files.emplace(path, file.text);
     if (path.starts_with("kernels/") && path.ends_with(".cu")) {
       family.kernels.push_back({fmt::format("{}/{}", name, path), std::string(file.text)});
     } else if (path == "playbook.md") {

@@ -86,6 +86,7 @@ Result<Registry> Registry::create(std::span<const EmbeddedFile> embedded,
     AK_TRY(paths, find_families(folder));
     for (const fs::path& path : paths) {
       AK_TRY(family, load_folder(path));
+      family.origin = Family::Origin::kFolder;
       if (has(family.name)) return usage_error("--ops {}: a second family `{}`", folder, family.name);
       registry.families_.push_back(std::move(family));
     }

@@ -1,0 +1,199 @@
+#include "autokernel/campaign/tune_run.h"
+
+#include <algorithm>
+
+#include "autokernel/harness/harness.h"
+#include "autokernel/harness/signature.h"
+#include "autokernel/op/target_file.h"
+
+namespace ak::campaign {
+namespace {
+
+constexpr double kTrialBudget = 0.12;  ///< seconds of timed rounds for each problem of a trial
+
+ledger::RunContext run_context(const worker::Hello& hello, const std::string& version) {
+  ledger::RunContext context;
+  context.device = hello.device;
+  context.compiler = hello.compiler;
+  context.version = version;
+  return context;
+}
+
+}  // namespace
+
+Status TuneRun::open() {
+  AK_TRY(file, kernel::parse(request_.kernel_text, request_.kernel_name));
+  AK_TRY(family, parts_.registry.find(request_.target.op));
+  AK_TRY_VOID(kernel::check_against(file, harness::signature_of(*family)));
+  file_ = std::move(file);
+  const DeviceInfo& device = parts_.pool.hello().device;
+  std::vector<Problem> problems;
+  for (const TargetProblem& each : request_.target.problems) {
+    if (each.role == Role::kPrimary) problems.push_back(each.problem);
+  }
+  if (problems.empty()) return usage_error("target {} has no primary problem to time", request_.target.id);
+  for (const Problem& problem : problems) {
+    AK_TRY(invalid, kernel::check_config(*file_, file_->defaults, problem, device));
+    if (invalid) {
+      return usage_error("{}: the [defaults] ({}) must be valid for every problem, but on {}: {}", file_->name,
+                         file_->defaults.to_string(), problem.label(), invalid->reason);
+    }
+  }
+  AK_TRY(space, kernel::Space::create(*file_, device, problems));
+  space_ = std::move(space);
+  result_.device = device;
+  result_.space_size = space_->size();
+  result_.raw_size = space_->raw_size();
+  result_.start_config = result_.best_config = file_->defaults;
+  search::StrategyOptions options;
+  options.seed = request_.seed;
+  options.first_guesses = space_->heuristic_order(*file_, device, problems.front());
+  options.budget = request_.budget.trials.value_or(0);
+  AK_TRY(strategy, search::create(request_.strategy, *space_, std::move(options)));
+  strategy_ = std::move(strategy);
+  if (request_.budget.trials) rules_.push_back(search::stop_after_trials(*request_.budget.trials));
+  if (request_.budget.time) {
+    rules_.push_back(search::stop_after_seconds(static_cast<double>(request_.budget.time->count())));
+  }
+  if (request_.patience > 0) rules_.push_back(search::stop_without_improvement(request_.patience));
+  AK_TRY_VOID(parts_.workspace.add_target(request_.target, request_.target_toml, request_.kernel_text));
+  result_.kernel_path = (parts_.workspace.target_folder(request_.target.id) / "kernel.cu").string();
+  return {};
+}
+
+Target TuneRun::primary_of(const Config& config) const {
+  Target target = request_.target;
+  std::erase_if(target.problems, [&](const TargetProblem& each) {
+    if (each.role != Role::kPrimary) return true;
+    Result<std::optional<kernel::Invalid>> invalid =
+        kernel::check_config(*file_, config, each.problem, parts_.pool.hello().device);
+    return !invalid || invalid->has_value();
+  });
+  return target;
+}
+
+harness::Job TuneRun::job_for(const Config& config, harness::Depth depth) const {
+  harness::Job job;
+  job.target = depth == harness::Depth::kTrial ? primary_of(config) : request_.target;
+  job.candidate = {file_->name, file_->text, config};
+  job.depth = depth;
+  if (depth == harness::Depth::kTrial) job.time_budget_s = kTrialBudget;
+  return job;
+}
+
+Result<Verdict> TuneRun::full_verdict(const Config& config, bool against_start) {
+  harness::Job job = job_for(config, harness::Depth::kFull);
+  job.seed = rng_.next();
+  if (against_start) job.incumbent = harness::CandidateText{file_->name, file_->text, file_->defaults};
+  AK_TRY(sources, harness::sources_of(job, parts_.registry, parts_.pool.hello().device));
+  return parts_.pool.compile_and_judge(job, sources, worker::Freshness::kFresh);
+}
+
+Result<std::optional<Experiment>> TuneRun::resumable() {
+  AK_TRY(unfinished, parts_.workspace.ledger().unfinished({request_.target.id, request_.tag}));
+  std::optional<Experiment> found;
+  for (Experiment& each : unfinished) {
+    bool same = each.proposer == proposer() && each.kernel_hash == file_->hash && each.seed == request_.seed;
+    if (same && request_.resume == TuneRequest::Resume::kContinue) {
+      found = std::move(each);
+      continue;
+    }
+    each.decision = Decision::kCrashed;
+    each.description += " (ended without a decision)";
+    AK_TRY(text, parts_.workspace.ledger().kernel_text(each.kernel_hash));
+    AK_TRY(closed, parts_.workspace.finish(each, text));
+  }
+  return found;
+}
+
+Result<std::optional<Experiment>> TuneRun::reusable_start() {
+  AK_TRY(incumbent, parts_.workspace.ledger().incumbent(request_.target.id, request_.tag));
+  if (!incumbent || incumbent->decision != Decision::kStart || incumbent->kernel_hash != file_->hash) {
+    return std::optional<Experiment>();
+  }
+  AK_TRY(context, parts_.workspace.ledger().context(incumbent->id));
+  if (context.device.uuid != result_.device.uuid) return std::optional<Experiment>();
+  return incumbent;
+}
+
+Status TuneRun::take_start(const std::vector<Trial>& trials) {
+  std::map<std::string, TimeEstimate> times;
+  for (const Trial& trial : trials) {
+    if (trial.time) times[trial.problem_id] = *trial.time;
+  }
+  objective_.emplace(request_.target, std::move(times));
+  result_.start_time = result_.best_time = objective_->start();
+  return {};
+}
+
+Result<bool> TuneRun::measure_start() {
+  AK_TRY(unfinished, resumable());
+  AK_TRY(earlier, reusable_start());
+  if (earlier && request_.resume == TuneRequest::Resume::kContinue) {
+    AK_TRY(trials, parts_.workspace.ledger().trials(earlier->id));
+    AK_TRY_VOID(take_start(trials));
+  } else {
+    parts_.log.info("measuring the start: {}", file_->defaults.to_string());
+    AK_TRY(verdict, full_verdict(file_->defaults, false));
+    Experiment start;
+    start.target = request_.target.id;
+    start.tag = request_.tag;
+    start.proposer = "start";
+    start.description = "the [defaults] as first measured";
+    AK_TRY(begun, parts_.workspace.begin(start, file_->text, run_context(parts_.pool.hello(), parts_.version)));
+    std::vector<Trial> trials = trials_of_verdict(verdict, file_->defaults, begun.id, request_.target);
+    for (const Trial& trial : trials) AK_TRY_VOID(parts_.workspace.ledger().append_trial(trial, verdict));
+    AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(begun.id, verdict));
+    begun.decision = verdict.passed ? Decision::kStart : Decision::kCrashed;
+    begun.best_config = file_->defaults;
+    begun.objective_us = objective_of_verdict(verdict, request_.target).median_us;
+    AK_TRY(ended, parts_.workspace.finish(begun, file_->text));
+    if (!verdict.passed) {
+      result_.decision = Decision::kCrashed;
+      result_.experiment = ended.id;
+      result_.start_failure = verdict.failure;
+      result_.final_verdict = std::move(verdict);
+      return false;
+    }
+    AK_TRY_VOID(take_start(trials));
+    result_.final_verdict = std::move(verdict);
+  }
+  if (unfinished) {
+    experiment_ = std::move(*unfinished);
+    AK_TRY_VOID(resume_trials());
+    return true;
+  }
+  Experiment experiment;
+  experiment.target = request_.target.id;
+  experiment.tag = request_.tag;
+  experiment.proposer = proposer();
+  experiment.seed = request_.seed;
+  experiment.description = fmt::format("{} over {} configs, seed {}", request_.strategy, space_->size(), request_.seed);
+  AK_TRY(begun, parts_.workspace.begin(experiment, file_->text, run_context(parts_.pool.hello(), parts_.version)));
+  experiment_ = std::move(begun);
+  result_.experiment = experiment_.id;
+  return true;
+}
+
+Status TuneRun::resume_trials() {
+  result_.experiment = experiment_.id;
+  AK_TRY(trials, parts_.workspace.ledger().trials(experiment_.id));
+  std::vector<std::vector<Trial>> groups;  // the rows of a config were appended together
+  for (Trial& trial : trials) {
+    earlier_s_ += trial.wall_s;
+    if (groups.empty() || groups.back().front().config != trial.config) groups.emplace_back();
+    groups.back().push_back(std::move(trial));
+  }
+  for (std::vector<Trial>& group : groups) {
+    std::optional<std::size_t> index = space_->index_of(group.front().config);
+    if (!index) continue;
+    remember(*index, std::move(group));
+    ++result_.resumed_trials;
+  }
+  if (result_.resumed_trials > 0) {
+    parts_.log.info("resuming experiment {}: {} configs were measured before", experiment_.id, result_.resumed_trials);
+  }
+  return {};
+}
+
+}  // namespace ak::campaign

@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <cmath>
+
+#include "autokernel/campaign/tune_run.h"
+#include "autokernel/harness/harness.h"
+
+namespace ak::campaign {
+namespace {
+
+constexpr std::size_t kFullAttempts = 3;  ///< candidates for the full verdict before the start stays
+
+}  // namespace
+
+Status TuneRun::search() {
+  search_start_ = parts_.clock.now();
+  // On the CPU device a compile would disturb the clock of a trial: compile a batch, then measure it. On a GPU the
+  // compiles run while the device measures.
+  bool quiet = result_.device.kind == "cpu";
+  std::size_t ahead = std::max<std::size_t>(1, parts_.pool.compilers());
+  bool exhausted = false;
+  while (true) {
+    if (std::optional<std::string> reason = should_stop()) {
+      result_.stop_reason = *reason;
+      return {};
+    }
+    while (!exhausted && pending_.size() < ahead) {
+      AK_TRY(proposed, propose());
+      exhausted = !proposed;
+    }
+    if (pending_.empty()) {
+      result_.stop_reason = "every valid config was measured";
+      return {};
+    }
+    if (quiet) {
+      for (const Pending& each : pending_) {
+        for (const auto& compile : each.compiles) compile.wait();
+      }
+      while (!pending_.empty() && !should_stop()) {
+        Pending next = std::move(pending_.front());
+        pending_.pop_front();
+        AK_TRY_VOID(judge(std::move(next)));
+      }
+      continue;
+    }
+    Pending next = std::move(pending_.front());
+    pending_.pop_front();
+    AK_TRY_VOID(judge(std::move(next)));
+  }
+}
+
+std::optional<std::string> TuneRun::should_stop() const {
+  if (stop_.load()) return "interrupted";
+  search::Progress now = progress_;
+  now.elapsed_s = earlier_s_ + seconds_between(search_start_, parts_.clock.now());
+  return search::first_reached(rules_, now);
+}
+
+Result<bool> TuneRun::propose() {
+  std::optional<std::size_t> index = strategy_->propose();
+  if (!index) return false;
+  Pending pending{*index, space_->config(*index), {}};
+  harness::Job job = job_for(pending.config, harness::Depth::kTrial);
+  AK_TRY(sources, harness::sources_of(job, parts_.registry, parts_.pool.hello().device));
+  for (const Source& source : sources) pending.compiles.push_back(parts_.pool.compile(source));
+  pending_.push_back(std::move(pending));
+  return true;
+}
+
+Status TuneRun::judge(Pending pending) {
+  for (const auto& compile : pending.compiles) {
+    if (!compile.get()) return tl::unexpected(compile.get().error());
+    if (!compile.get()->failure) continue;
+    Trial trial;
+    trial.config = pending.config;
+    trial.problem_id = request_.target.problems.front().id;
+    trial.failure = *compile.get()->failure;
+    trial.compile_s = compile.get()->seconds;
+    return record(pending.index, pending.config, {std::move(trial)}, nullptr);
+  }
+  harness::Job job = job_for(pending.config, harness::Depth::kTrial);
+  job.seed = rng_.next();
+  job.incumbent = harness::CandidateText{file_->name, file_->text, file_->defaults};
+  AK_TRY(verdict, parts_.pool.judge(std::move(job), worker::Freshness::kReuse).get());
+  std::vector<Trial> trials = trials_of_verdict(verdict, pending.config, experiment_.id, request_.target);
+  return record(pending.index, pending.config, std::move(trials), &verdict);
+}
+
+Status TuneRun::record(std::size_t index, const Config& config, std::vector<Trial> trials, const Verdict* verdict) {
+  AK_TRY(batch, parts_.workspace.ledger().batch());  // all rows of a config, or none
+  for (Trial& trial : trials) {
+    trial.experiment = experiment_.id;
+    AK_TRY(id, verdict != nullptr ? parts_.workspace.ledger().append_trial(trial, *verdict)
+                                  : parts_.workspace.ledger().append_failed_trial(trial));
+    trial.id = id;
+  }
+  AK_TRY_VOID(batch.commit());
+  TuneProgress report;
+  report.config = config;
+  report.failure = trials.front().failure;
+  remember(index, std::move(trials));
+  report.done = progress_.trials;
+  double objective = measured_.back().objective_us;
+  if (std::isfinite(objective)) report.objective_us = objective;
+  report.best_us = progress_.best;
+  report.start_us = objective_->start_us();
+  if (observer_) observer_(report);
+  return {};
+}
+
+void TuneRun::remember(std::size_t index, std::vector<Trial> trials) {
+  double objective = objective_->of(trials);
+  if (trials.front().failure) ++result_.failed[std::string(name(trials.front().failure->kind))];
+  progress_.add(objective);
+  strategy_->observe(index, objective);
+  measured_.push_back({index, objective, std::move(trials)});
+  result_.trials = progress_.trials;
+}
+
+void TuneRun::find_winners() {
+  for (const TargetProblem& each : request_.target.problems) {
+    if (each.role != Role::kPrimary) continue;
+    std::optional<ProblemWinner> winner;
+    double best = 0;
+    for (const Measured& measured : measured_) {
+      for (const Trial& trial : measured.trials) {
+        if (!trial.passed || !trial.time || trial.problem_id != each.id) continue;
+        double time = objective_->time_us(trial);
+        if (winner && time >= best) continue;
+        best = time;
+        winner = ProblemWinner{each.id, each.problem, trial.config, *trial.time};
+      }
+    }
+    if (winner) result_.problems.push_back(std::move(*winner));
+  }
+}
+
+Status TuneRun::decide() {
+  find_winners();
+  result_.interrupted = stop_.load();
+  if (result_.interrupted) return {};  // the experiment stays unfinished: the same command resumes it
+  std::vector<Measured> order;
+  for (const Measured& each : measured_) {
+    if (std::isfinite(each.objective_us)) order.push_back(each);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Measured& a, const Measured& b) { return a.objective_us < b.objective_us; });
+  if (order.size() > kFullAttempts) order.resize(kFullAttempts);
+  for (const Measured& best : order) {
+    if (space_->config(best.index) == file_->defaults) break;  // nothing better was seen
+    AK_TRY(decided, confirm(best));
+    if (decided) return {};
+  }
+  return finish(Decision::kReverted, "no config was faster than the start", file_->text);
+}
+
+Result<bool> TuneRun::confirm(const Measured& best) {
+  Config config = space_->config(best.index);
+  parts_.log.info("confirming {} in a fresh worker with the full verdict", config.to_string());
+  AK_TRY(verdict, full_verdict(config, true));
+  if (!verdict.passed) {
+    parts_.log.warning("{} failed the full verdict ({}): {}", config.to_string(),
+                       verdict.failure ? verdict.failure->check : "", verdict.failure ? verdict.failure->message : "");
+    ++result_.failed[verdict.failure ? std::string(name(verdict.failure->kind)) : "unknown"];
+    return false;
+  }
+  AK_TRY(ratio, ratio_of_verdict(verdict, request_.target, rng_));
+  TimeEstimate time = objective_of_verdict(verdict, request_.target);
+  stats::Answer answer = stats::is_faster(ratio, request_.threshold);
+  Comparison comparison{ratio.ratio, ratio.ci_low, ratio.ci_high, objective_->start()};
+  AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(experiment_.id, verdict));
+  result_.confirmation = experiment_.confirmation = comparison;
+  std::string summary = fmt::format("{:.3f}x the start (95 % CI {:.3f} to {:.3f}), confirmed in a fresh worker",
+                                    ratio.ratio, ratio.ci_low, ratio.ci_high);
+  if (answer == stats::Answer::kYes) {
+    experiment_.best_config = config;
+    experiment_.objective_us = time.median_us;
+    result_.best_config = config;
+    result_.best_time = time;
+    result_.speedup = ratio.ratio;
+    result_.final_verdict = std::move(verdict);
+    AK_TRY(text, kernel::with_defaults(*file_, config));
+    AK_TRY_VOID(finish(Decision::kKept, summary, text));
+    return true;
+  }
+  Decision decision = answer == stats::Answer::kAmbiguous ? Decision::kAmbiguous : Decision::kReverted;
+  experiment_.best_config = config;
+  AK_TRY_VOID(finish(decision, summary, file_->text));
+  return true;
+}
+
+Status TuneRun::finish(Decision decision, const std::string& description, const std::string& text) {
+  experiment_.decision = decision;
+  experiment_.description = fmt::format("{}: {}", experiment_.description, description);
+  AK_TRY(ended, parts_.workspace.finish(experiment_, text));
+  experiment_ = std::move(ended);
+  result_.decision = decision;
+  return {};
+}
+
+}  // namespace ak::campaign

@@ -1,0 +1,131 @@
+#include "autokernel/worker/pool.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace ak::worker {
+
+/// A worker and the thread that talks to it. The worker is started on first use (compilers) and again after it died.
+class Pool::Lane {
+ public:
+  Lane(const PoolOptions& options) : options_(options), thread_([this](std::stop_token stop) { run(stop); }) {}
+  ~Lane() {
+    thread_.request_stop();
+    wake_.notify_all();
+  }
+
+  using Task = std::function<void(Result<Client*>)>;
+  void post(Task task) {
+    {
+      std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  void run(std::stop_token stop) {
+    while (true) {
+      Task task;
+      {
+        std::unique_lock lock(mutex_);
+        if (!wake_.wait(lock, stop, [&] { return !tasks_.empty(); })) return;
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
+      task(client());
+    }
+  }
+
+  Result<Client*> client() {
+    if (client_ && client_->alive()) return client_.get();
+    client_.reset();
+    AK_TRY(started, Client::start(options_.command, options_.families));
+    client_ = std::move(started);
+    return client_.get();
+  }
+
+  const PoolOptions& options_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<Task> tasks_;
+  std::unique_ptr<Client> client_;
+  std::jthread thread_;  // last: joined before what it uses goes
+};
+
+namespace {
+
+template <class T>
+Result<T> failed(Error error) {
+  return tl::unexpected(std::move(error));
+}
+
+}  // namespace
+
+Pool::Pool(PoolOptions options) : options_(std::move(options)) {}
+Pool::~Pool() = default;
+
+Result<std::unique_ptr<Pool>> Pool::start(PoolOptions options) {
+  std::unique_ptr<Pool> pool(new Pool(std::move(options)));
+  pool->measuring_ = std::make_unique<Lane>(pool->options_);
+  for (std::size_t i = 0; i < pool->options_.compilers; ++i) {
+    pool->compiling_.push_back(std::make_unique<Lane>(pool->options_));
+  }
+  std::promise<Result<Hello>> promise;
+  std::future<Result<Hello>> answer = promise.get_future();
+  pool->measuring_->post([&](Result<Client*> client) {
+    promise.set_value(client ? Result<Hello>((*client)->hello()) : failed<Hello>(client.error()));
+  });
+  AK_TRY(hello, answer.get());
+  pool->hello_ = std::move(hello);
+  return pool;
+}
+
+const Hello& Pool::hello() const { return hello_; }
+
+std::shared_future<Result<CompileAnswer>> Pool::compile(const Source& source) {
+  std::string key = hash(source);
+  if (auto it = compiled_.find(key); it != compiled_.end()) return it->second;
+  auto promise = std::make_shared<std::promise<Result<CompileAnswer>>>();
+  std::shared_future<Result<CompileAnswer>> answer = promise->get_future().share();
+  Lane& lane = compiling_.empty() ? *measuring_ : *compiling_[next_++ % compiling_.size()];
+  lane.post([promise, source, deadline = options_.compile_deadline](Result<Client*> client) {
+    promise->set_value(client ? (*client)->compile(source, deadline) : failed<CompileAnswer>(client.error()));
+  });
+  compiled_.emplace(std::move(key), answer);
+  return answer;
+}
+
+std::future<Result<Verdict>> Pool::judge(harness::Job job, Freshness freshness) {
+  auto promise = std::make_shared<std::promise<Result<Verdict>>>();
+  std::future<Result<Verdict>> answer = promise->get_future();
+  measuring_->post([promise, job = std::move(job), freshness, deadline = options_.judge_deadline](
+                       Result<Client*> client) {
+    if (!client) return promise->set_value(failed<Verdict>(client.error()));
+    Result<Verdict> verdict = (*client)->judge(job, freshness, deadline);
+    // Infrastructure failures alone are retried, once, in a fresh runner.
+    if (verdict && verdict->failure && verdict->failure->kind == FailureKind::kInfrastructure) {
+      verdict = (*client)->judge(job, Freshness::kFresh, deadline);
+      if (verdict && verdict->failure && verdict->failure->kind == FailureKind::kInfrastructure) {
+        verdict->failure->kind = FailureKind::kCrash;  // twice: it is the candidate
+      }
+    }
+    promise->set_value(std::move(verdict));
+  });
+  return answer;
+}
+
+Result<Verdict> Pool::compile_and_judge(const harness::Job& job, const std::vector<Source>& sources,
+                                        Freshness freshness) {
+  std::vector<std::shared_future<Result<CompileAnswer>>> pending;
+  for (const Source& source : sources) pending.push_back(compile(source));
+  for (const auto& answer : pending) {
+    if (!answer.get()) return tl::unexpected(answer.get().error());
+  }
+  return judge(job, freshness).get();
+}
+
+}  // namespace ak::worker

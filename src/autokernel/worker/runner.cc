@@ -1,0 +1,90 @@
+#include "autokernel/worker/runner.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "autokernel/base/clock.h"
+#include "autokernel/harness/harness.h"
+#include "autokernel/worker/frame.h"
+#include "autokernel/worker/protocol.h"
+
+namespace ak::worker {
+namespace {
+
+class Runner {
+ public:
+  explicit Runner(RunnerOptions options) : options_(std::move(options)) {}
+
+  Result<Json> answer(const Json& request) {
+    AK_TRY(fields, JsonReader::object(request, "request"));
+    AK_TRY(type, fields.get_string("type"));
+    if (type == "hello") return hello(request);
+    if (!harness_) return usage_error("the first request must be hello");
+    if (type == "compile") return compile(fields);
+    if (type == "judge") return judge(fields);
+    return usage_error("unknown request type `{}`", type);
+  }
+
+ private:
+  Result<Json> hello(const Json& request) {
+    AK_TRY(fields, JsonReader::object(request, "hello"));
+    AK_TRY(version, fields.get_int("version"));
+    if (version != kProtocolVersion) {
+      return environment_error("the parent speaks protocol {}, this worker {}: use the same autokernel on both sides",
+                               version, kProtocolVersion);
+    }
+    AK_TRY(families, families_from_json(request));
+    for (const FamilyFiles& family : families) {
+      std::vector<EmbeddedFile> files;
+      for (const auto& [path, text] : family.files) files.push_back({path, text});
+      AK_TRY(loaded, op::load_family(family.name, files));
+      options_.registry.add(std::move(loaded));
+    }
+    AK_TRY(parts, options_.parts());
+    parts_ = std::move(parts);
+    harness_ = std::make_unique<harness::Harness>(*parts_.device, *parts_.compiler, options_.registry,
+                                                  options_.checks, clock_);
+    return to_json(Hello{kProtocolVersion, options_.version, parts_.compiler->description(), parts_.device->info()});
+  }
+
+  Result<Json> compile(const JsonReader& fields) {
+    AK_TRY(source_json, fields.get_object("source"));
+    AK_TRY(source, source_from_json(*source_json, "compile.source"));
+    auto start = clock_.now();
+    AK_TRY(outcome, parts_.compiler->compile(source));
+    Json reply = {{"type", "compiled"}, {"seconds", seconds_between(start, clock_.now())}, {"failure", nullptr}};
+    if (outcome.failure) reply["failure"] = ak::to_json(*outcome.failure);
+    return reply;
+  }
+
+  Result<Json> judge(const JsonReader& fields) {
+    AK_TRY(job_json, fields.get_object("job"));
+    AK_TRY(job, harness::job_from_json(*job_json, "judge.job"));
+    AK_TRY(verdict, harness_->judge(job));
+    return Json{{"type", "verdict"}, {"verdict", ak::to_json(verdict)}, {"usable", parts_.device->usable()}};
+  }
+
+  RunnerOptions options_;
+  SystemClock clock_;
+  RunnerParts parts_;
+  std::unique_ptr<harness::Harness> harness_;
+};
+
+}  // namespace
+
+int run_runner(RunnerOptions options, int in, int out) {
+  Runner runner(std::move(options));
+  FrameReader reader;
+  while (true) {
+    Result<ReadOutcome> read = read_message(in, reader, std::nullopt);
+    if (!read) {
+      (void)write_message(out, error_message(read.error()));
+      return 3;
+    }
+    if (read->end != ReadEnd::kMessage) return 0;
+    Result<Json> reply = runner.answer(*read->message);
+    if (!write_message(out, reply ? *reply : error_message(reply.error()))) return 3;
+  }
+}
+
+}  // namespace ak::worker

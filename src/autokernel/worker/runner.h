@@ -1,0 +1,33 @@
+#pragma once
+// The runner: owns one device and serves compile and judge requests, one after another, until its input ends.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "autokernel/base/result.h"
+#include "autokernel/device/compiler.h"
+#include "autokernel/device/device.h"
+#include "autokernel/harness/checks.h"
+#include "autokernel/op/op_family.h"
+
+namespace ak::worker {
+
+/// What the composition root (cli, api) provides: only it constructs concrete devices.
+struct RunnerParts {
+  std::unique_ptr<device::Device> device;
+  std::unique_ptr<device::Compiler> compiler;
+};
+using PartsFactory = std::function<Result<RunnerParts>()>;
+
+struct RunnerOptions {
+  PartsFactory parts;
+  op::Registry registry;  ///< embedded families; those of the hello are added
+  harness::CheckSet checks = harness::CheckSet::all();
+  std::string version;
+};
+
+/// Serves until end of file on `in`; 0, or 3 when the environment failed.
+int run_runner(RunnerOptions options, int in, int out);
+
+}  // namespace ak::worker

@@ -1,0 +1,157 @@
+#include "autokernel/worker/supervisor.h"
+
+#include <fcntl.h>
+
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "autokernel/base/hash.h"
+#include "autokernel/base/subprocess.h"
+#include "autokernel/core/verdict.h"
+#include "autokernel/worker/frame.h"
+#include "autokernel/worker/protocol.h"
+
+namespace ak::worker {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kHelloDeadline{60'000};
+
+/// A verdict for a runner that did not live to give one.
+Json verdict_of_death(FailureKind kind, const std::string& how) {
+  Verdict verdict;
+  verdict.failure = Failure{Stage::kIntegrity, kind, "fault", how};
+  return {{"type", "verdict"}, {"verdict", ak::to_json(verdict)}, {"usable", false}};
+}
+
+class Supervisor {
+ public:
+  Supervisor(const SupervisorOptions& options, int in, int out) : options_(options), in_(in), out_(out) {}
+
+  int run() {
+    FrameReader reader;
+    while (true) {
+      Result<ReadOutcome> read = read_message(in_, reader, std::nullopt);
+      if (!read || read->end != ReadEnd::kMessage) return read ? 0 : 3;
+      std::optional<Json> reply = handle(std::move(*read->message));
+      if (parent_gone_) return 0;
+      if (reply && !write_message(out_, *reply)) return 0;
+    }
+  }
+
+ private:
+  std::optional<Json> handle(Json request) {
+    std::string type = request.is_object() ? request.value("type", std::string()) : std::string();
+    if (type == "text") return keep_text(request);
+    if (type == "hello") hello_ = request;
+    if (type == "fresh") {  // the parent wants the next request to meet a new process
+      runner_.reset();
+      return std::nullopt;
+    }
+    if (Status texts = put_texts(request, texts_); !texts) return error_message(texts.error());
+    if (!runner_) {
+      if (Status started = start(); !started) return error_message(started.error());
+      if (type == "hello") return hello_reply_;
+    } else if (type == "hello") {
+      return hello_reply_;
+    }
+    return forward(request, type);
+  }
+
+  std::optional<Json> keep_text(const Json& request) {
+    std::string hash = request.value("hash", std::string());
+    std::string text = request.value("text", std::string());
+    if (content_hash(text) != hash) return error_message({ErrorCode::kEnvironment, "a text does not match its hash"});
+    texts_[hash] = std::move(text);
+    return std::nullopt;
+  }
+
+  Status start() {
+    ProcessSpec spec;
+    spec.argv = options_.runner_command;
+    AK_TRY(child, ChildProcess::start(spec));
+    runner_ = std::move(child);
+    reader_ = FrameReader();
+    ::fcntl(runner_->err(), F_SETFL, O_NONBLOCK);
+    if (hello_.is_null()) hello_ = hello_request({});
+    AK_TRY_VOID(write_message(runner_->in(), hello_));
+    AK_TRY(read, read_message(runner_->out(), reader_, kHelloDeadline, in_));
+    relay_errors();
+    if (read.end != ReadEnd::kMessage) {
+      std::string how = describe_end(read.end);
+      runner_.reset();
+      return environment_error("the runner did not start: {}", how);
+    }
+    hello_reply_ = std::move(*read.message);
+    if (hello_reply_.value("type", std::string()) == "error") {
+      Error error = error_from_message(hello_reply_, "hello");
+      runner_.reset();
+      return tl::unexpected(std::move(error));
+    }
+    return {};
+  }
+
+  std::optional<Json> forward(const Json& request, const std::string& type) {
+    auto deadline = options_.default_deadline;
+    if (request.contains("deadline_s") && request["deadline_s"].is_number()) {
+      deadline = milliseconds(static_cast<std::int64_t>(request["deadline_s"].get<double>() * 1000));
+    }
+    Status written = write_message(runner_->in(), request);
+    Result<ReadOutcome> read = written ? read_message(runner_->out(), reader_, deadline, in_)
+                                       : Result<ReadOutcome>(ReadOutcome{});
+    relay_errors();
+    if (read && read->end == ReadEnd::kMessage) {
+      if (read->message->value("usable", true) == false) runner_.reset();
+      return std::move(*read->message);
+    }
+    if (read && read->end == ReadEnd::kEof && parent_has_gone()) return std::nullopt;
+    std::string how = read ? describe_end(read->end) : read.error().message;
+    bool timed_out = read && read->end == ReadEnd::kTimeout;
+    runner_.reset();
+    if (type != "judge") return error_message({ErrorCode::kEnvironment, "the runner died: " + how});
+    return verdict_of_death(timed_out ? FailureKind::kTimeout : FailureKind::kInfrastructure, how);
+  }
+
+  bool parent_has_gone() {
+    if (runner_ && runner_->poll()) return false;  // it was the runner that ended
+    parent_gone_ = !runner_ || !runner_->wait_for(milliseconds(200));
+    return parent_gone_;
+  }
+
+  std::string describe_end(ReadEnd end) {
+    if (end == ReadEnd::kTimeout) return "no answer within the deadline";
+    std::optional<ExitStatus> status = runner_->wait_for(milliseconds(1000));
+    return status ? status->describe() : "closed its output";
+  }
+
+  /// The runner's own messages go to our standard error.
+  void relay_errors() {
+    char chunk[4096];
+    while (runner_) {
+      ssize_t count = ::read(runner_->err(), chunk, sizeof chunk);
+      if (count <= 0) return;
+      std::fwrite(chunk, 1, static_cast<std::size_t>(count), stderr);
+    }
+  }
+
+  const SupervisorOptions& options_;
+  int in_, out_;
+  std::optional<ChildProcess> runner_;
+  FrameReader reader_;
+  std::map<std::string, std::string> texts_;
+  Json hello_, hello_reply_;
+  bool parent_gone_ = false;
+};
+
+}  // namespace
+
+int run_supervisor(const SupervisorOptions& options, int in, int out) {
+  std::signal(SIGPIPE, SIG_IGN);
+  return Supervisor(options, in, out).run();
+}
+
+}  // namespace ak::worker
