@@ -30,6 +30,9 @@ struct From<__nv_bfloat16> {
 };
 }  // namespace detail
 
+/// Positive infinity; NVRTC has no INFINITY without a header of the host.
+inline __device__ float infinity() { return __int_as_float(0x7f800000); }
+
 /// The nearest value of T, ties to even.
 template <class T>
 inline __device__ T from_float(float value) {
