@@ -36,8 +36,16 @@ struct WorkspacePlan {
   bool zeroed = false;  ///< zeroing is part of the timed work
 };
 
+struct TensorMapPlan {
+  std::string name;
+  std::string tensor;
+  std::vector<std::uint32_t> box;  ///< elements, innermost last
+  int swizzle_bytes = 0;
+};
+
 struct LaunchPlan {
   std::vector<WorkspacePlan> workspaces;
+  std::vector<TensorMapPlan> tensor_maps;
   std::vector<LaunchStep> steps;
 };
 

@@ -27,7 +27,8 @@ struct LaunchSpec {
   std::vector<Expr> grid, block, cluster;  ///< 1 to 3 each; cluster may be empty
   std::optional<Expr> shared_bytes;
   bool cooperative = false;
-  std::vector<std::string> args;  ///< as written: tensors, dims, flags, scalars, workspaces, tensor maps, expressions
+  std::vector<std::string>
+      args;  ///< as written: tensors, dims, flags, scalars, workspaces, tensor maps, expressions
 };
 
 struct WorkspaceSpec {
@@ -61,7 +62,7 @@ struct KernelFile {
   std::vector<std::string> specialize;  ///< dims
   std::vector<std::string> arch;        ///< empty: any
   std::optional<Expr> max_registers;
-  bool is_template = false;  ///< `{name}` placeholders are filled
+  bool is_template = false;   ///< `{name}` placeholders are filled
   TomlDocument front_matter;  ///< for errors that point into the file
 
   /// True if `arch` is empty or names this one.

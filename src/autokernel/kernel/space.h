@@ -1,8 +1,8 @@
 #pragma once
-// The space of configs of a kernel file: the product of its tunables' values, pruned by `where`, by device limits and
-// by `needs`, for a set of problems. Enumerated once; configs are addressed by a dense index.
-// A million raw configs are filtered in well under half a second: constraints are checked as soon as the tunables
-// they mention are bound.
+// The space of configs of a kernel file: the product of its tunables' values, pruned by `where`, by device
+// limits and by `needs`, for a set of problems. Enumerated once; configs are addressed by a dense index. A
+// million raw configs are filtered in well under half a second: constraints are checked as soon as the
+// tunables they mention are bound.
 
 #include <cstdint>
 #include <optional>
@@ -22,15 +22,17 @@ struct Invalid {
   std::string reason;
 };
 
-/// nullopt when the config may run on this problem and device: dtype, arch, `where`, `needs`, and every device limit.
-/// An Error only when an expression cannot be evaluated at all (overflow, unknown name).
-Result<std::optional<Invalid>> check_config(const KernelFile& file, const Config& config, const Problem& problem,
-                                            const DeviceInfo& device);
+/// nullopt when the config may run on this problem and device: dtype, arch, `where`, `needs`, and every
+/// device limit. An Error only when an expression cannot be evaluated at all (overflow, unknown name).
+Result<std::optional<Invalid>> check_config(const KernelFile& file, const Config& config,
+                                            const Problem& problem, const DeviceInfo& device);
 
 class Space {
  public:
-  /// Valid for at least one of the problems. An empty space is an error that says which constraint removed how many.
-  static Result<Space> create(const KernelFile& file, const DeviceInfo& device, std::span<const Problem> problems);
+  /// Valid for at least one of the problems. An empty space is an error that says which constraint removed
+  /// how many.
+  static Result<Space> create(const KernelFile& file, const DeviceInfo& device,
+                              std::span<const Problem> problems);
 
   std::size_t size() const { return count_; }
   std::uint64_t raw_size() const { return raw_size_; }
@@ -44,14 +46,18 @@ class Space {
   std::optional<std::size_t> index_at(std::span<const std::uint16_t> coordinates) const;
   /// The valid point with the smallest distance to real-valued coordinates (ties: the lowest index), skipping
   /// those for which `taken` is set.
-  std::optional<std::size_t> nearest(std::span<const double> coordinates, const std::vector<bool>& taken) const;
+  std::optional<std::size_t> nearest(std::span<const double> coordinates,
+                                     const std::vector<bool>& taken) const;
 
-  enum class Neighbourhood { kHamming, kAdjacent };  ///< one tunable to any value / to the next or previous value
+  enum class Neighbourhood {
+    kHamming,
+    kAdjacent
+  };  ///< one tunable to any value / to the next or previous value
   std::vector<std::size_t> neighbours(std::size_t index, Neighbourhood kind) const;
   std::size_t sample(Rng& rng) const { return static_cast<std::size_t>(rng.below(count_)); }
 
-  /// Order for a first guess: `[defaults]` first, then by architecture heuristics (occupancy, shared memory, waves,
-  /// vector width), best first. Deterministic.
+  /// Order for a first guess: `[defaults]` first, then by architecture heuristics (occupancy, shared memory,
+  /// waves, vector width), best first. Deterministic.
   std::vector<std::size_t> heuristic_order(const KernelFile& file, const DeviceInfo& device,
                                            const Problem& problem) const;
 
@@ -71,8 +77,10 @@ class Space {
   std::size_t count_ = 0;
   std::uint64_t raw_size_ = 0;
   std::vector<std::uint16_t> points_;  // count_ x dimensions()
+  void build_index();
+
   std::vector<Pruned> pruned_;
-  // (add an index from packed coordinates to position)
+  std::vector<std::uint32_t> slots_;  // open addressing over the coordinates: their index, or empty
 };
 
 }  // namespace ak::kernel
