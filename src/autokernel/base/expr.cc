@@ -111,8 +111,8 @@ template <class Load>
 Result<std::int64_t> Expr::run(const Load& load) const {
   AK_CHECK(code_ != nullptr);  // an Expr comes from parse
   // Not initialised: the parser has proved that every value is written before it is read.
-  std::int64_t stack[kMaxExprStack];
-  std::int64_t* top = stack - 1;
+  std::int64_t stack[kMaxExprStack + 1];
+  std::int64_t* top = stack;  // the element below the first one, so that an empty stack has a top
   const std::vector<Op>& code = *code_;
   const std::size_t size = code.size();
   for (std::size_t i = 0; i < size; ++i) {

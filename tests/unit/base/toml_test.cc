@@ -126,6 +126,25 @@ TEST(Toml, ASyntaxErrorCarriesItsPlace) {
 
 TEST(Toml, DuplicateKeysAreErrors) { EXPECT_THAT(parse_message("a = 1\na = 2\n"), StartsWith("k.cu:2:")); }
 
+TEST(Toml, ATableHeaderWithoutAKeyIsAnErrorAndNoCrash) {
+  EXPECT_THAT(parse_message("a = 1\n[=]\n"), StartsWith("k.cu:2:2: "));
+  EXPECT_THAT(parse_message("[\x01]"), StartsWith("k.cu:1:"));
+  EXPECT_THAT(parse_message("[[.a]]"), StartsWith("k.cu:1:3: "));
+}
+
+TEST(Toml, LettersBeyondAsciiInABareKeyAreAnErrorWithItsPlace) {
+  EXPECT_THAT(parse_message("a\xd1\x9e = 1\n"), StartsWith("k.cu:1:2: "));
+  EXPECT_THAT(parse_message("gr\xc3\xb6\xc3\x9f"
+                            "e = 1\n"),
+              StartsWith("k.cu:1:3: "));
+  EXPECT_EQ(parsed("a = \"gr\xc3\xb6\xc3\x9f"
+                   "e\"\n")
+                .root()
+                .at("a"),
+            "gr\xc3\xb6\xc3\x9f"
+            "e");
+}
+
 TEST(Toml, InvalidUtf8IsAnErrorThatIsItselfValidUtf8) {
   const std::string message = parse_message("a = \"\xff\"\n");
   EXPECT_NO_THROW(Json(message).dump()) << message;
