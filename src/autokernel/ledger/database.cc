@@ -1,5 +1,6 @@
 #include "autokernel/ledger/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -12,8 +13,9 @@ namespace {
 constexpr int kBusyTimeoutMs = 10'000;
 
 tl::unexpected<Error> foreign_file(const std::filesystem::path& path, std::string_view found) {
-  return usage_error("{} is no AutoKernel ledger ({}): move it away or choose another folder with --workspace",
-                     path.string(), found);
+  return usage_error(
+      "{} is no AutoKernel ledger ({}): move it away or choose another folder with --workspace",
+      path.string(), found);
 }
 
 int pragma_int(SQLite::Database& database, const char* pragma) {
@@ -32,9 +34,10 @@ Status check_identity(SQLite::Database& database, const std::filesystem::path& p
   }
   if (application != kApplicationId) return foreign_file(path, "a database of another program");
   if (version > schema_version()) {
-    return usage_error("{} has schema {}, this autokernel knows up to {}: use the newer autokernel that wrote it, "
-                       "or another folder with --workspace",
-                       path.string(), version, schema_version());
+    return usage_error(
+        "{} has schema {}, this autokernel knows up to {}: use the newer autokernel that wrote it, "
+        "or another folder with --workspace",
+        path.string(), version, schema_version());
   }
   if (version < schema_version() && access == Access::kReadOnly) {
     return usage_error("{} has the older schema {}: any command that writes (autokernel tune) migrates it",
@@ -67,12 +70,26 @@ Status check_pages(SQLite::Database& database, const std::filesystem::path& path
       path.string(), answer, path.string());
 }
 
+/// '?', '#' and '%' mean something in a URI.
+std::string uri_path(const std::filesystem::path& path) {
+  std::string result;
+  for (char c : path.string()) {
+    if (c == '?' || c == '#' || c == '%') {
+      result += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 std::unique_ptr<SQLite::Database> open_read_only(const std::filesystem::path& path) {
-  // A log left by the writer needs its index file; where the folder cannot be written and there is no log, the
-  // file cannot change either.
+  // A log left by the writer needs its index file; where the folder cannot be written and there is no log,
+  // the file cannot change either.
   const bool log = std::filesystem::exists(path.string() + "-wal");
-  if (!log && ::access(path.parent_path().c_str(), W_OK) != 0) {
-    const std::string uri = "file:" + std::filesystem::absolute(path).string() + "?immutable=1";
+  const std::filesystem::path absolute = std::filesystem::absolute(path);
+  if (!log && ::faccessat(AT_FDCWD, absolute.parent_path().c_str(), W_OK, AT_EACCESS) != 0) {
+    const std::string uri = "file:" + uri_path(absolute) + "?immutable=1";
     return std::make_unique<SQLite::Database>(uri, SQLite::OPEN_READONLY | SQLite::OPEN_URI, kBusyTimeoutMs);
   }
   return std::make_unique<SQLite::Database>(path.string(), SQLite::OPEN_READONLY, kBusyTimeoutMs);
@@ -88,27 +105,32 @@ tl::unexpected<Error> database_error(const SQLite::Exception& exception, const s
       return foreign_file(path, "not a database, or encrypted");
     case SQLITE_CORRUPT:
       return environment_error(
-          "{}: {} is damaged: restore a copy, or save what can be read with `sqlite3 {} .recover`; `--fresh` or "
+          "{}: {} is damaged: restore a copy, or save what can be read with `sqlite3 {} .recover`; `--fresh` "
+          "or "
           "another --workspace starts anew",
           what, file, file);
     case SQLITE_FULL:
-      return environment_error("{}: the disk that holds {} is full; nothing that was recorded is lost: free some "
-                               "space and run the same command again",
-                               what, file);
+      return environment_error(
+          "{}: the disk that holds {} is full; nothing that was recorded is lost: free some "
+          "space and run the same command again",
+          what, file);
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
-      return environment_error("{}: {} cannot be opened for writing ({}): check the permissions of its folder or "
-                               "choose another one with --workspace",
-                               what, file, exception.what());
+      return environment_error(
+          "{}: {} cannot be opened for writing ({}): check the permissions of its folder or "
+          "choose another one with --workspace",
+          what, file, exception.what());
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return environment_error("{}: {} is held by another program ({}): end it, then run the same command again",
-                               what, file, exception.what());
+      return environment_error(
+          "{}: {} is held by another program ({}): end it, then run the same command again", what, file,
+          exception.what());
     case SQLITE_IOERR:
-      return environment_error("{}: cannot read or write {} ({}; a full disk, a quota or a failing one): nothing that "
-                               "was recorded is lost; make room and run the same command again",
-                               what, file, exception.what());
+      return environment_error(
+          "{}: cannot read or write {} ({}; a full disk, a quota or a failing one): nothing that "
+          "was recorded is lost; make room and run the same command again",
+          what, file, exception.what());
     default:
       return internal_error("{}: {}: {}", what, file, exception.what());
   }
@@ -119,9 +141,10 @@ Result<std::unique_ptr<SQLite::Database>> open_database(const std::filesystem::p
   return guarded(path, "cannot open the ledger", [&]() -> Opened {
     std::error_code error;
     if (access == Access::kReadOnly && !std::filesystem::exists(path, error)) {
-      return usage_error("{} does not exist: nothing was recorded here yet (autokernel tune or optimize writes it; "
-                         "--workspace names another folder)",
-                         path.string());
+      return usage_error(
+          "{} does not exist: nothing was recorded here yet (autokernel tune or optimize writes it; "
+          "--workspace names another folder)",
+          path.string());
     }
     if (std::filesystem::is_directory(path, error)) return foreign_file(path, "a folder");
     auto database = access == Access::kReadOnly

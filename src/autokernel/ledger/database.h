@@ -15,8 +15,8 @@
 
 namespace ak::ledger {
 
-/// Says what failed on which file and what to do: a full disk, a read-only folder, a damaged or foreign file, a
-/// lock that is held.
+/// Says what failed on which file and what to do: a full disk, a read-only folder, a damaged or foreign file,
+/// a lock that is held.
 tl::unexpected<Error> database_error(const SQLite::Exception& exception, const std::filesystem::path& path,
                                      std::string_view what);
 

@@ -45,15 +45,18 @@ Result<std::int64_t> Ledger::begin_experiment(const Experiment& experiment, cons
   return guarded(state_->path, "cannot begin an experiment", [&]() -> Result<std::int64_t> {
     SQLite::Database& database = *state_->database;
     if (!has_row(database, "SELECT 1 FROM targets WHERE id = ?", experiment.target)) {
-      return internal_error("an experiment on the target '{}', which the ledger does not know", experiment.target);
+      return internal_error("an experiment on the target '{}', which the ledger does not know",
+                            experiment.target);
     }
     if (!has_row(database, "SELECT 1 FROM kernels WHERE hash = ?", experiment.kernel_hash)) {
-      return internal_error("an experiment on the kernel '{}', which the ledger does not know", experiment.kernel_hash);
+      return internal_error("an experiment on the kernel '{}', which the ledger does not know",
+                            experiment.kernel_hash);
     }
-    SQLite::Statement insert(database,
-                             "INSERT INTO experiments (target, tag, proposer, description, kernel_hash, result_hash, "
-                             "decision, started_at, seed, device, device_uuid, compiler, version, sandboxed) VALUES "
-                             "(?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?)");
+    SQLite::Statement insert(
+        database,
+        "INSERT INTO experiments (target, tag, proposer, description, kernel_hash, result_hash, "
+        "decision, started_at, seed, device, device_uuid, compiler, version, sandboxed) VALUES "
+        "(?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?)");
     insert.bind(1, experiment.target);
     insert.bind(2, experiment.tag);
     insert.bind(3, experiment.proposer);
@@ -80,7 +83,8 @@ Status Ledger::finish_experiment(const Experiment& experiment, const std::string
     SQLite::Database& database = *state_->database;
     SQLite::Statement update(
         database,
-        "UPDATE experiments SET decision = ?, best_config = ?, objective_us = ?, confirmation = ?, commit_id = ?, "
+        "UPDATE experiments SET decision = ?, best_config = ?, objective_us = ?, confirmation = ?, commit_id "
+        "= ?, "
         "description = ?, ended_at = ?, result_hash = CASE ?8 WHEN '' THEN kernel_hash ELSE ?8 END "
         "WHERE id = ?9 AND decision = 'running'");
     update.bind(1, std::string(name(experiment.decision)));
@@ -126,9 +130,8 @@ Status Ledger::set_commit(std::int64_t experiment, const std::string& commit) {
 }
 
 Result<Experiment> Ledger::experiment(std::int64_t id) const {
-  return guarded(state_->path, "cannot read an experiment", [&] {
-    return read_columns(*state_->database, kExperimentColumns, id, read_experiment);
-  });
+  return guarded(state_->path, "cannot read an experiment",
+                 [&] { return read_columns(*state_->database, kExperimentColumns, id, read_experiment); });
 }
 
 Result<RunContext> Ledger::context(std::int64_t experiment) const {
@@ -157,16 +160,19 @@ Result<std::optional<Verdict>> Ledger::verdict(std::int64_t experiment) const {
 }
 
 Result<std::string> Ledger::result_hash(std::int64_t experiment) const {
-  const auto read = [](SQLite::Statement& row) -> Result<std::string> { return row.getColumn(0).getString(); };
+  const auto read = [](SQLite::Statement& row) -> Result<std::string> {
+    return row.getColumn(0).getString();
+  };
   return guarded(state_->path, "cannot read an experiment",
                  [&] { return read_columns(*state_->database, "result_hash", experiment, read); });
 }
 
 Result<std::vector<Experiment>> Ledger::experiments(const ExperimentQuery& filter) const {
   return guarded(state_->path, "cannot read the experiments", [&]() -> Result<std::vector<Experiment>> {
-    SQLite::Statement query(*state_->database, std::string("SELECT ") + kExperimentColumns +
-                                                   " FROM experiments WHERE (?1 = '' OR target = ?1) AND (?2 = '' OR "
-                                                   "tag = ?2) ORDER BY id");
+    SQLite::Statement query(*state_->database,
+                            std::string("SELECT ") + kExperimentColumns +
+                                " FROM experiments WHERE (?1 = '' OR target = ?1) AND (?2 = '' OR "
+                                "tag = ?2) ORDER BY id");
     query.bind(1, filter.target);
     query.bind(2, filter.tag);
     return read_all(query);
@@ -182,10 +188,11 @@ Result<std::vector<Experiment>> Ledger::unfinished(const ExperimentQuery& filter
 Result<std::optional<Experiment>> Ledger::incumbent(const std::string& target, const std::string& tag) const {
   using Found = std::optional<Experiment>;
   return guarded(state_->path, "cannot read the experiments", [&]() -> Result<Found> {
-    SQLite::Statement query(*state_->database,
-                            std::string("SELECT ") + kExperimentColumns +
-                                " FROM experiments WHERE target = ?1 AND (?2 = '' OR tag = ?2) AND decision IN "
-                                "('kept', 'start') ORDER BY id DESC LIMIT 1");
+    SQLite::Statement query(
+        *state_->database,
+        std::string("SELECT ") + kExperimentColumns +
+            " FROM experiments WHERE target = ?1 AND (?2 = '' OR tag = ?2) AND decision IN "
+            "('kept', 'start') ORDER BY id DESC LIMIT 1");
     query.bind(1, target);
     query.bind(2, tag);
     if (!query.executeStep()) return Found();

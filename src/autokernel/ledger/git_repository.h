@@ -2,8 +2,8 @@
 // The workspace's own git repository, through the git command line.
 //
 // Nothing of the user's reaches it: no configuration files, hooks, signing, attributes, HOME or enclosing
-// repository; author and committer are fixed and dates are given, so that equal content gives equal object ids.
-// Objects and refs are written by separate calls, because the ledger's row is written in between.
+// repository; author and committer are fixed and dates are given, so that equal content gives equal object
+// ids. Objects and refs are written by separate calls, because the ledger's row is written in between.
 
 #include <chrono>
 #include <cstdint>
@@ -31,7 +31,8 @@ struct RefUpdate {
   std::string object_id;  ///< empty: delete it
 };
 
-/// Letters, digits, '.', '_', '-': fit for a ref and for a folder. The error says which of the two it was for.
+/// Letters, digits, '.', '_', '-': fit for a ref and for a folder. The error says which of the two it was
+/// for.
 Status check_name(std::string_view kind, std::string_view name);
 
 class GitRepository {
@@ -41,8 +42,8 @@ class GitRepository {
   /// For readers: creates and repairs nothing.
   static Result<GitRepository> open_existing(const std::filesystem::path& work_tree);
 
-  /// Writes the objects of a commit and returns its id. No branch points to it yet: refs/autokernel/pending does,
-  /// until update_refs. One git process.
+  /// Writes the objects of a commit and returns its id. No branch points to it yet: refs/autokernel/pending
+  /// does, until update_refs. One git process.
   Result<std::string> write_commit(const CommitSpec& spec);
   /// All of them or none; drops refs/autokernel/pending as well. One git process.
   Status update_refs(const std::vector<RefUpdate>& updates);

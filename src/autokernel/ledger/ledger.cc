@@ -49,7 +49,8 @@ Ledger::Batch::~Batch() {
 
 Status Ledger::put_kernel(const std::string& hash, std::string_view text) {
   return guarded(state_->path, "cannot store a kernel", [&]() -> Status {
-    SQLite::Statement insert(*state_->database, "INSERT INTO kernels (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING");
+    SQLite::Statement insert(*state_->database,
+                             "INSERT INTO kernels (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING");
     insert.bind(1, hash);
     insert.bind(2, std::string(text));
     if (insert.exec() > 0) return {};
@@ -70,9 +71,10 @@ Result<std::string> Ledger::kernel_text(const std::string& hash) const {
 
 Status Ledger::put_target(const Target& target, std::string_view toml) {
   return guarded(state_->path, "cannot store a target", [&]() -> Status {
-    SQLite::Statement insert(*state_->database,
-                             "INSERT INTO targets (id, target, toml) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-                             "target = excluded.target, toml = excluded.toml");
+    SQLite::Statement insert(
+        *state_->database,
+        "INSERT INTO targets (id, target, toml) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        "target = excluded.target, toml = excluded.toml");
     insert.bind(1, target.id);
     insert.bind(2, json_text(to_json(target)));
     insert.bind(3, std::string(toml));
@@ -112,9 +114,10 @@ Result<std::vector<std::string>> Ledger::target_ids() const {
 
 Status Ledger::set_state(const std::string& key, std::string_view value) {
   return guarded(state_->path, "cannot store the state", [&]() -> Status {
-    SQLite::Statement insert(*state_->database,
-                             "INSERT INTO state (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = "
-                             "excluded.value");
+    SQLite::Statement insert(
+        *state_->database,
+        "INSERT INTO state (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = "
+        "excluded.value");
     insert.bind(1, key);
     insert.bind(2, std::string(value));
     insert.exec();

@@ -9,9 +9,9 @@
 //   AK_TRY(trial_id, ledger.append_trial(trial, verdict));
 //   AK_TRY_VOID(ledger.finish_experiment(experiment, result_hash));
 //
-// Write-ahead log, synchronous=NORMAL: what a call has returned survives kill -9 at any moment; a power cut may
-// cost the trials since the last finished experiment, never the file. One object belongs to one thread; other
-// processes may read at the same time.
+// Write-ahead log, synchronous=NORMAL: what a call has returned survives kill -9 at any moment; a power cut
+// may cost the trials since the last finished experiment, never the file. One object belongs to one thread;
+// other processes may read at the same time.
 
 #include <cstdint>
 #include <filesystem>
@@ -69,8 +69,8 @@ class Ledger {
   struct State;  // the database; hides SQLite from this header
 
  public:
-  /// Creates the file (read-write), migrates an older schema, and refuses foreign, damaged and newer files with
-  /// the remedy. `clock` must outlive the ledger; it stamps what has no time yet.
+  /// Creates the file (read-write), migrates an older schema, and refuses foreign, damaged and newer files
+  /// with the remedy. `clock` must outlive the ledger; it stamps what has no time yet.
   static Result<Ledger> open(const std::filesystem::path& path, Access access, const Clock& clock);
   Ledger(Ledger&&) noexcept;
   Ledger& operator=(Ledger&&) noexcept;
@@ -104,9 +104,9 @@ class Ledger {
 
   /// Adds a row with decision `running` and returns its number. The target and the kernel must be there.
   Result<std::int64_t> begin_experiment(const Experiment& experiment, const RunContext& context);
-  /// Writes decision, best config, objective, confirmation, commit, description and end; the decision must not be
-  /// `running`, the experiment must be. `result_hash` is the kernel text that the experiment ends with (a tune
-  /// run writes new [defaults]); empty: unchanged.
+  /// Writes decision, best config, objective, confirmation, commit, description and end; the decision must
+  /// not be `running`, the experiment must be. `result_hash` is the kernel text that the experiment ends with
+  /// (a tune run writes new [defaults]); empty: unchanged.
   Status finish_experiment(const Experiment& experiment, const std::string& result_hash = "");
   /// The last full verdict of an experiment, for `show`. Refused when it comes from the self-test.
   Status attach_verdict(std::int64_t experiment, const Verdict& verdict);
@@ -118,17 +118,18 @@ class Ledger {
   /// Hash of the kernel text that the experiment ended with.
   Result<std::string> result_hash(std::int64_t experiment) const;
   Result<std::vector<Experiment>> experiments(const ExperimentQuery& query = {}) const;  ///< by number
-  /// The last kept experiment, else the last start; nullopt when there is none.
+  /// The last experiment that was kept or is a start (`--fresh` begins with a new one); nullopt: none yet.
   Result<std::optional<Experiment>> incumbent(const std::string& target, const std::string& tag = "") const;
   /// Experiments that are still `running`: of this process, or of one that died.
   Result<std::vector<Experiment>> unfinished(const ExperimentQuery& query = {}) const;
 
-  /// A measured trial with the verdict that it comes from. Refused: verdicts of the self-test, and a trial that
-  /// says otherwise than its verdict. Returns its id.
+  /// A measured trial with the verdict that it comes from. Refused: verdicts of the self-test, and a trial
+  /// that says otherwise than its verdict. Returns its id.
   Result<std::int64_t> append_trial(const Trial& trial, const Verdict& verdict);
   /// A trial without a verdict (an invalid config, a lost worker): it must carry a failure.
   Result<std::int64_t> append_failed_trial(const Trial& trial);
-  Result<std::vector<Trial>> trials(std::int64_t experiment) const;  ///< in the order in which they were appended
+  Result<std::vector<Trial>> trials(
+      std::int64_t experiment) const;  ///< in the order in which they were appended
   Result<std::vector<TrialRecord>> trial_records(std::int64_t experiment) const;
   /// Every trial of a kernel on a target, over all experiments, in order: what a resumed run need not repeat.
   Result<std::vector<Trial>> trials_of(const TrialQuery& query) const;

@@ -38,7 +38,8 @@ Result<Experiment> read_experiment(SQLite::Statement& row) {
   AK_TRY(config, read_json<Config>(row.getColumn(8), config_from_json, what + ", best_config"));
   e.best_config = std::move(config);
   e.objective_us = row.getColumn(9).getDouble();
-  AK_TRY(confirmation, read_json<Comparison>(row.getColumn(10), comparison_from_json, what + ", confirmation"));
+  AK_TRY(confirmation,
+         read_json<Comparison>(row.getColumn(10), comparison_from_json, what + ", confirmation"));
   e.confirmation = std::move(confirmation);
   e.started_at = row.getColumn(11).getString();
   e.ended_at = row.getColumn(12).getString();
@@ -59,7 +60,8 @@ Result<TrialRecord> read_trial(SQLite::Statement& row) {
   AK_TRY(failure, read_json<Failure>(row.getColumn(5), failure_from_json, what + ", failure"));
   t.failure = std::move(failure);
   if (!row.getColumn(6).isNull()) {
-    t.time = TimeEstimate{row.getColumn(6).getDouble(), row.getColumn(7).getDouble(), row.getColumn(8).getDouble()};
+    t.time = TimeEstimate{row.getColumn(6).getDouble(), row.getColumn(7).getDouble(),
+                          row.getColumn(8).getDouble()};
   }
   AK_TRY(versus, read_json<Comparison>(row.getColumn(9), comparison_from_json, what + ", versus"));
   t.versus = std::move(versus);
@@ -75,7 +77,10 @@ Result<TrialRecord> read_trial(SQLite::Statement& row) {
 }
 
 TrialFacts facts_of(const Verdict& verdict, const std::string& problem_id) {
-  TrialFacts facts{.worst_error = verdict.worst_error, .sandboxed = verdict.sandboxed, .flags = verdict.flags};
+  TrialFacts facts;
+  facts.worst_error = verdict.worst_error;
+  facts.sandboxed = verdict.sandboxed;
+  facts.flags = verdict.flags;
   for (const Timing& timing : verdict.timings) {
     if (timing.problem_id != problem_id) continue;
     facts.peak_gbps = timing.peak_gbps;
@@ -90,7 +95,9 @@ TrialFacts facts_of(const Verdict& verdict, const std::string& problem_id) {
 }
 
 Json to_json(const TrialFacts& facts) {
-  const auto number = [](const std::optional<double>& value) { return value ? json_number(*value) : Json(nullptr); };
+  const auto number = [](const std::optional<double>& value) {
+    return value ? json_number(*value) : Json(nullptr);
+  };
   return {{"peak_gbps", json_number(facts.peak_gbps)},
           {"peak_tflops", json_number(facts.peak_tflops)},
           {"floor_us", number(facts.floor_us)},

@@ -24,10 +24,12 @@ inline constexpr const char* kExperimentColumns =
     "id, target, tag, proposer, description, kernel_hash, commit_id, decision, best_config, objective_us, "
     "confirmation, started_at, ended_at, seed";
 inline constexpr const char* kTrialColumns =
-    "t.id, t.experiment, t.problem_id, t.config, t.passed, t.failure, t.median_us, t.ci_low_us, t.ci_high_us, "
+    "t.id, t.experiment, t.problem_id, t.config, t.passed, t.failure, t.median_us, t.ci_low_us, "
+    "t.ci_high_us, "
     "t.versus, t.peak_memory_bytes, t.gbps, t.tflops, t.compile_s, t.wall_s, t.recorded_at, t.facts";
 
-/// The statement stands on a row of exactly those columns. Errors name the row: a ledger that was edited by hand.
+/// The statement stands on a row of exactly those columns. Errors name the row: a ledger that was edited by
+/// hand.
 Result<Experiment> read_experiment(SQLite::Statement& row);
 Result<TrialRecord> read_trial(SQLite::Statement& row);
 

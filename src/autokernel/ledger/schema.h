@@ -1,6 +1,6 @@
 #pragma once
-// Versions of the ledger's tables. A new version is one more entry in kMigrations; nothing that was released is
-// ever edited.
+// Versions of the ledger's tables. A new version is one more entry in kMigrations; nothing that was released
+// is ever edited.
 
 #include <span>
 

@@ -10,7 +10,8 @@ namespace ak::ledger {
 
 namespace {
 
-void bind_trial(SQLite::Statement& insert, const Trial& trial, const TrialFacts& facts, const std::string& now) {
+void bind_trial(SQLite::Statement& insert, const Trial& trial, const TrialFacts& facts,
+                const std::string& now) {
   insert.bind(1, trial.experiment);
   insert.bind(2, trial.problem_id);
   insert.bind(3, json_text(to_json(trial.config)));
@@ -33,9 +34,12 @@ void bind_trial(SQLite::Statement& insert, const Trial& trial, const TrialFacts&
 
 /// 0 rows were inserted: the experiment is missing or over.
 constexpr const char* kInsertTrial =
-    "INSERT INTO trials (experiment, problem_id, config, passed, failure, median_us, ci_low_us, ci_high_us, versus, "
-    "peak_memory_bytes, gbps, tflops, compile_s, wall_s, recorded_at, facts) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
-    "?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16 WHERE EXISTS (SELECT 1 FROM experiments WHERE id = ?1 AND decision = "
+    "INSERT INTO trials (experiment, problem_id, config, passed, failure, median_us, ci_low_us, ci_high_us, "
+    "versus, "
+    "peak_memory_bytes, gbps, tflops, compile_s, wall_s, recorded_at, facts) SELECT ?1, ?2, ?3, ?4, ?5, ?6, "
+    "?7, ?8, "
+    "?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16 WHERE EXISTS (SELECT 1 FROM experiments WHERE id = ?1 AND "
+    "decision = "
     "'running')";
 
 }  // namespace
@@ -45,7 +49,8 @@ Result<std::int64_t> Ledger::append_trial(const Trial& trial, const Verdict& ver
     return usage_error("a verdict of the self-test (switched checks) is no measurement: it is not recorded");
   }
   if (trial.passed && !verdict.passed) {
-    return internal_error("a trial that passed with a verdict that failed (config {})", trial.config.to_string());
+    return internal_error("a trial that passed with a verdict that failed (config {})",
+                          trial.config.to_string());
   }
   return insert_trial(trial, facts_of(verdict, trial.problem_id));
 }
@@ -64,7 +69,8 @@ Result<std::int64_t> Ledger::insert_trial(const Trial& trial, const TrialFacts& 
     bind_trial(insert, trial, facts, state_->now());
     if (insert.exec() == 1) return state_->database->getLastInsertRowid();
     AK_TRY(stored, experiment(trial.experiment));
-    return internal_error("a trial for experiment {}, which is finished ({})", stored.id, name(stored.decision));
+    return internal_error("a trial for experiment {}, which is finished ({})", stored.id,
+                          name(stored.decision));
   });
 }
 
@@ -92,10 +98,11 @@ Result<std::vector<Trial>> Ledger::trials(std::int64_t experiment) const {
 
 Result<std::vector<Trial>> Ledger::trials_of(const TrialQuery& filter) const {
   return guarded(state_->path, "cannot read the trials", [&]() -> Result<std::vector<Trial>> {
-    SQLite::Statement query(*state_->database,
-                            std::string("SELECT ") + kTrialColumns +
-                                " FROM trials AS t JOIN experiments AS e ON e.id = t.experiment WHERE e.target = ?1 "
-                                "AND e.kernel_hash = ?2 AND (?3 = '' OR e.device_uuid = ?3) ORDER BY t.id");
+    SQLite::Statement query(
+        *state_->database,
+        std::string("SELECT ") + kTrialColumns +
+            " FROM trials AS t JOIN experiments AS e ON e.id = t.experiment WHERE e.target = ?1 "
+            "AND e.kernel_hash = ?2 AND (?3 = '' OR e.device_uuid = ?3) ORDER BY t.id");
     query.bind(1, filter.target);
     query.bind(2, filter.kernel_hash);
     query.bind(3, filter.device_uuid);

@@ -13,8 +13,8 @@
 //   e.decision = Decision::kKept;
 //   AK_TRY_VOID(workspace.finish(e, new_kernel_text));
 //
-// A kill -9 at any moment loses nothing that a call has returned: objects are written first, then the ledger's
-// row, then the refs; open() repairs what was in between from the ledger.
+// A kill -9 at any moment loses nothing that a call has returned: objects are written first, then the
+// ledger's row, then the refs; open() repairs what was in between from the ledger.
 
 #include <filesystem>
 #include <memory>
@@ -40,15 +40,17 @@ struct RepairLog {
 
 class Workspace {
  public:
-  /// Creates the folder if needed, takes its lock and repairs it. Fails when another run holds the lock, naming
-  /// its pid (exit code 3). `clock` must outlive the workspace.
+  /// Creates the folder if needed, takes its lock and repairs it. Fails when another run holds the lock,
+  /// naming its pid (exit code 3). `clock` must outlive the workspace.
   static Result<Workspace> open(const std::filesystem::path& folder, const Clock& clock);
   /// For log, show and report: no lock, no write (but for reports/), works while a run is going on.
   static Result<Workspace> open_read_only(const std::filesystem::path& folder, const Clock& clock);
 
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path settings_file() const { return folder_ / "autokernel.toml"; }
-  std::filesystem::path target_folder(const std::string& target) const { return folder_ / "targets" / target; }
+  std::filesystem::path target_folder(const std::string& target) const {
+    return folder_ / "targets" / target;
+  }
   std::filesystem::path reports_folder() const { return folder_ / "reports"; }
   std::filesystem::path results_file() const { return folder_ / "results.tsv"; }
 
@@ -62,11 +64,13 @@ class Workspace {
   /// kernel.cu as it is now, with the edits of an agent or a person.
   Result<std::string> kernel_text(const std::string& target) const;
 
-  /// Stores the kernel (sets `kernel_hash` and, when 0, `id`) and adds the row. Returns the experiment as stored.
+  /// Stores the kernel (sets `kernel_hash` and, when 0, `id`) and adds the row. Returns the experiment as
+  /// stored.
   Result<Experiment> begin(Experiment experiment, std::string_view kernel_text, const RunContext& context);
-  /// Ends an experiment: one commit with the kernel it ends with, the ledger's row, then its ref. A start and a
-  /// kept experiment advance the branch autokernel/<tag> and become kernel.cu; any other is kept under
-  /// refs/autokernel/rejected/<N>, and kernel.cu is left alone. Returns the experiment as stored, with its commit.
+  /// Ends an experiment: one commit with the kernel it ends with, the ledger's row, then its ref. A start and
+  /// a kept experiment advance the branch autokernel/<tag> and become kernel.cu; any other stays readable
+  /// under refs/autokernel/rejected/<N>, and kernel.cu goes back to the incumbent. A kernel.cu that holds an
+  /// edit which no experiment has seen is left alone. Returns the experiment as stored, with its commit.
   Result<Experiment> finish(Experiment experiment, std::string_view kernel_text);
   /// Regenerates results.tsv (finish does so too).
   Status write_results() const;
@@ -74,12 +78,14 @@ class Workspace {
  private:
   Workspace(std::filesystem::path folder, const Clock& clock);
   Status create_files();
+  // workspace_repair.cc: what a run that died left between two steps of finish().
   Status repair();
   Status repair_commits();
   Status repair_refs();
-  Status repair_work_tree();
-  Result<std::string> write_commit(const Experiment& experiment, const std::string& parent, std::string_view kernel);
-  Result<std::string> branch_head(const std::string& tag, std::int64_t before) const;
+  Status sync_kernel(const std::string& target);
+  Result<std::vector<std::string>> replaceable_kernels(const std::string& target) const;
+  Result<std::string> write_commit(const Experiment& experiment, std::string_view kernel,
+                                   const std::string& parent);
 
   std::filesystem::path folder_;
   const Clock* clock_;
