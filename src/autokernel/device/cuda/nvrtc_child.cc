@@ -1,0 +1,117 @@
+#include "autokernel/device/cuda/nvrtc_child.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "autokernel/base/sandbox.h"
+#include "autokernel/base/unique_fd.h"
+#include "autokernel/device/cuda/nvrtc_job.h"
+
+namespace ak::cuda {
+namespace {
+
+Result<std::string> read_all(int fd) {
+  std::string text;
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got == 0) return text;
+    if (got > 0) {
+      text.append(buffer, static_cast<std::size_t>(got));
+    } else if (errno != EINTR) {
+      return environment_error("cannot read the job: {}", std::strerror(errno));
+    }
+  }
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(fd, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+Status confine(const NvrtcJob& job) {
+  if (job.confinement == Confinement::kNone) return {};
+  Sandbox sandbox;
+  sandbox.read_only.assign(job.location.includes.begin(), job.location.includes.end());
+  AK_TRY(prepared, PreparedSandbox::prepare(sandbox));
+  if (const int error = prepared.enter(); error != 0) {
+    return environment_error("cannot enter the compiler's sandbox: {}", std::strerror(error));
+  }
+  return {};
+}
+
+NvrtcAnswer failed(NvrtcAnswer::Outcome outcome, std::string message) {
+  NvrtcAnswer answer;
+  answer.outcome = outcome;
+  answer.message = std::move(message);
+  return answer;
+}
+
+NvrtcAnswer::Outcome outcome_of(NvrtcResult result) {
+  switch (result) {
+    case NvrtcResult::kSuccess:
+      return NvrtcAnswer::Outcome::kCompiled;
+    case NvrtcResult::kOutOfMemory:
+      return NvrtcAnswer::Outcome::kOutOfMemory;
+    case NvrtcResult::kInvalidOption:
+      return NvrtcAnswer::Outcome::kUnsupported;
+    default:  // kCompilation, kNameExpressionNotValid, and NVRTC's own internal errors, which the source
+              // provoked
+      return NvrtcAnswer::Outcome::kRejected;
+  }
+}
+
+Result<NvrtcAnswer> compile(const NvrtcJob& job) {
+  AK_TRY(api, NvrtcApi::load(job.location));
+  AK_TRY_VOID(confine(job));
+  AK_TRY(program, NvrtcProgram::create(api, job.text, job.name, job.headers));
+  for (const std::string& entry : job.entries) {
+    const NvrtcResult added = program.add_name_expression(entry);
+    if (added != NvrtcResult::kSuccess) {
+      return failed(NvrtcAnswer::Outcome::kRejected, fmt::format("`{}` cannot name a kernel", entry));
+    }
+  }
+  const NvrtcResult result = program.compile(job.options);
+  NvrtcAnswer answer = failed(outcome_of(result), api.get_error_string(result));
+  AK_TRY(log, program.log());
+  answer.log = std::move(log);
+  if (result != NvrtcResult::kSuccess) return answer;
+  AK_TRY(ptx, program.ptx());
+  AK_TRY(cubin, program.cubin());
+  answer.ptx = std::move(ptx);
+  answer.cubin = std::move(cubin);
+  for (const std::string& entry : job.entries) {
+    AK_TRY(symbol, program.symbol_of(entry));
+    answer.symbols.push_back(std::move(symbol));
+  }
+  return answer;
+}
+
+Result<NvrtcAnswer> serve() {
+  AK_TRY(text, read_all(STDIN_FILENO));
+  AK_TRY(job, decode_job(text));
+  return compile(job);
+}
+
+}  // namespace
+
+int nvrtc_child_main() {
+  // The answer's own descriptor: what a library prints goes nowhere.
+  const UniqueFd answers(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (!answers.valid() || !nowhere.valid() || ::dup2(nowhere.get(), STDOUT_FILENO) < 0) return 1;
+  const auto answer = serve();
+  const std::string text =
+      encode(answer ? *answer : failed(NvrtcAnswer::Outcome::kEnvironment, answer.error().message));
+  return write_all(answers.get(), text) ? 0 : 1;
+}
+
+}  // namespace ak::cuda
