@@ -1,0 +1,105 @@
+// The kernel files that families bring: they parse, name what exists, and their defaults suit every size of
+// the family.
+#include <gmock/gmock.h>
+
+#include "autokernel/kernel/kernel_file.h"
+#include "autokernel/kernel/launch.h"
+#include "autokernel/kernel/space.h"
+#include "autokernel/op/op_family.h"
+#include "signatures.h"
+
+namespace ak::op {
+namespace {
+
+using testing::reference_signature_of;
+using testing::signature_of;
+
+const Registry& families() {
+  static const Registry kRegistry = *Registry::create(embedded_families(), {});
+  return kRegistry;
+}
+
+TEST(KernelFiles, ReferencesHaveTheirTwoEntriesInOrder) {
+  for (const Family& family : families().families()) {
+    const Result<kernel::KernelFile> file = kernel::parse(family.reference, family.name + "/reference.cu");
+    ASSERT_TRUE(file) << file.error().message;
+    const Status checked = kernel::check_against(*file, reference_signature_of(family));
+    EXPECT_TRUE(checked) << checked.error().message;
+    ASSERT_EQ(file->launches.size(), 2U);
+    EXPECT_EQ(file->launches[0].entry, "reference");
+    EXPECT_EQ(file->launches[1].entry, "contract");
+    EXPECT_EQ(file->dtypes, family.dtypes);
+  }
+}
+
+TEST(KernelFiles, EachNamesItsFamilyAndWhatTheFamilyHas) {
+  for (const Family& family : families().families()) {
+    for (const KernelSource& source : family.kernels) {
+      const Result<kernel::KernelFile> file = kernel::parse(source.text, source.name);
+      ASSERT_TRUE(file) << file.error().message;
+      EXPECT_EQ(file->op, family.name) << source.name;
+      const Status checked = kernel::check_against(*file, signature_of(family));
+      EXPECT_TRUE(checked) << checked.error().message;
+    }
+  }
+}
+
+TEST(KernelFiles, StartersRunEverySizeOfTheirFamilyAsTheyAre) {
+  const DeviceInfo device;
+  for (const Family& family : families().families()) {
+    const Result<kernel::KernelFile> file =
+        kernel::parse(family.kernels.front().text, family.kernels.front().name);
+    ASSERT_TRUE(file);
+    for (const auto& [set, sizes] : family.sizes) {
+      for (const Size& size : sizes) {
+        for (DType dtype : family.dtypes) {
+          const Result<Problem> problem = make_problem(family, size, dtype);
+          ASSERT_TRUE(problem);
+          const auto invalid = kernel::check_config(*file, file->defaults, *problem, device);
+          ASSERT_TRUE(invalid) << invalid.error().message;
+          EXPECT_FALSE(invalid->has_value())
+              << file->name << " " << problem->label() << ": " << (*invalid)->reason;
+        }
+      }
+    }
+  }
+}
+
+/// Without a target file these sizes are timed, and [defaults] must be valid for each.
+TEST(KernelFiles, DefaultsRunTheSizesThatAreTimed) {
+  const DeviceInfo device;
+  for (const Family& family : families().families()) {
+    for (const KernelSource& source : family.kernels) {
+      const Result<kernel::KernelFile> file = kernel::parse(source.text, source.name);
+      ASSERT_TRUE(file);
+      for (const char* set : {"sweep", "primary"}) {
+        for (const Size& size : family.sizes.at(set)) {
+          const Result<Problem> problem = make_problem(family, size, DType::kF32);
+          const auto invalid = kernel::check_config(*file, file->defaults, *problem, device);
+          ASSERT_TRUE(invalid) << invalid.error().message;
+          EXPECT_FALSE(invalid->has_value())
+              << source.name << " " << problem->label() << ": " << (*invalid)->reason;
+        }
+      }
+    }
+  }
+}
+
+TEST(KernelFiles, AConvolutionBlockOf64By64ThreadsIsAnInvalidConfig) {
+  const Family& family = **families().find("conv2d");
+  const auto naive =
+      std::find_if(family.kernels.begin(), family.kernels.end(),
+                   [](const KernelSource& source) { return source.name == "conv2d/kernels/naive.cu"; });
+  ASSERT_NE(naive, family.kernels.end());
+  const Result<kernel::KernelFile> file = kernel::parse(naive->text, naive->name);
+  const Result<Problem> problem = make_problem(family, family.sizes.at("sweep").front(), DType::kF32);
+  ASSERT_TRUE(file && problem);
+  const Result<Config> config = kernel::config_with(*file, {"block_size=64"});
+  ASSERT_TRUE(config) << config.error().message;
+  const auto invalid = kernel::check_config(*file, *config, *problem, DeviceInfo{});
+  ASSERT_TRUE(invalid && *invalid);
+  EXPECT_THAT((*invalid)->reason, ::testing::HasSubstr("4096"));
+}
+
+}  // namespace
+}  // namespace ak::op

@@ -1,0 +1,171 @@
+// The judge is judged: references against long double host code, and every kernel of a family against the
+// tolerance.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "autokernel/base/random.h"
+#include "autokernel/kernel/kernel_file.h"
+#include "autokernel/kernel/space.h"
+#include "oracles.h"
+#include "reference_bench.h"
+
+namespace ak::op {
+namespace {
+
+using testing::Arrays;
+using testing::LongArrays;
+using testing::ReferenceBench;
+
+const Registry& families() {
+  static const Registry kRegistry = *Registry::create(embedded_families(), {});
+  return kRegistry;
+}
+
+struct Case {
+  const char* family;
+  const char* size;
+  DType dtype;
+};
+
+std::string label(const ::testing::TestParamInfo<Case>& info) {
+  std::string text =
+      std::string(info.param.family) + "_" + info.param.size + "_" + std::string(name(info.param.dtype));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return text;
+}
+
+class ReferenceTest : public ::testing::TestWithParam<Case> {
+ protected:
+  static void SetUpTestSuite() {
+    Result<std::unique_ptr<ReferenceBench>> made = ReferenceBench::create();
+    ASSERT_TRUE(made) << made.error().message;
+    bench_ = made->release();
+  }
+  static void TearDownTestSuite() {
+    delete bench_;
+    bench_ = nullptr;
+  }
+
+  void SetUp() override {
+    ASSERT_NE(bench_, nullptr);
+    family_ = *families().find(GetParam().family);
+    Result<Problem> problem =
+        make_problem(*family_, *parse_size(*family_, GetParam().size), GetParam().dtype);
+    ASSERT_TRUE(problem) << problem.error().message;
+    problem_ = std::move(*problem);
+    Rng rng(7);
+    for (const TensorSpec* tensor : family_->inputs(problem_)) {
+      testing::Values& values = inputs_[tensor->name];
+      values.resize(*element_count(*family_, *tensor, problem_));
+      for (double& value : values) value = testing::rounded(2 * rng.normal(), problem_.dtype);
+    }
+    expected_ = testing::expected_results(problem_, inputs_);
+  }
+
+  /// Condition (1) of the tolerance on every element of every output.
+  void expect_within_tolerance(const Arrays& results) {
+    const double u = unit_roundoff(problem_.dtype), u32 = 0x1p-24;
+    const double f = problem_.dtype == DType::kF16 ? 0x1p-25 : 0x1p-126;
+    for (const TensorSpec* output : family_->outputs(problem_)) {
+      const testing::Values& y = results.at(output->name);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const auto r = static_cast<double>(expected_.at(output->name + "_r")[i]);
+        const auto s = static_cast<double>(expected_.at(output->name + "_S")[i]);
+        double limit = 1.01 * std::max(u * std::fabs(r), f) + family_->tolerance.c * u32 * s;
+        if (!family_->tolerance.roundings.empty()) {
+          limit += 2 * u * static_cast<double>(expected_.at(output->name + "_I0")[i]);
+        }
+        ASSERT_LE(std::fabs(y[i] - r), limit)
+            << output->name << "[" << i << "] = " << y[i] << ", expected " << r;
+      }
+    }
+  }
+
+  static ReferenceBench* bench_;
+  const Family* family_ = nullptr;
+  Problem problem_;
+  Arrays inputs_;
+  LongArrays expected_;
+};
+ReferenceBench* ReferenceTest::bench_ = nullptr;
+
+TEST_P(ReferenceTest, AgreesWithLongDoubleCode) {
+  const Result<Arrays> results =
+      bench_->run(*family_, family_->reference, family_->name + "/reference.cu", problem_, inputs_);
+  ASSERT_TRUE(results) << results.error().message;
+  for (const auto& [array, values] : expected_) {
+    const testing::Values& got = results->at(array);
+    ASSERT_EQ(got.size(), values.size()) << array;
+    const std::string bound = array.substr(0, array.find_last_of('_')) + "_S";
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const auto want = static_cast<double>(values[i]);
+      const double scale = std::fabs(want) + static_cast<double>(expected_.at(bound)[i]);
+      ASSERT_LE(std::fabs(got[i] - want), 1e-14 * scale + 1e-300) << array << "[" << i << "]";
+    }
+  }
+}
+
+TEST_P(ReferenceTest, TheContractKernelMeetsTheTolerance) {
+  const Result<Arrays> results =
+      bench_->run(*family_, family_->reference, family_->name + "/reference.cu", problem_, inputs_);
+  ASSERT_TRUE(results) << results.error().message;
+  expect_within_tolerance(*results);
+}
+
+TEST_P(ReferenceTest, EveryKernelOfTheFamilyMeetsTheTolerance) {
+  for (const KernelSource& kernel : family_->kernels) {
+    SCOPED_TRACE(kernel.name);
+    const Result<kernel::KernelFile> file = kernel::parse(kernel.text, kernel.name);
+    ASSERT_TRUE(file) << file.error().message;
+    const auto invalid = kernel::check_config(*file, file->defaults, problem_, bench_->info());
+    ASSERT_TRUE(invalid) << invalid.error().message;
+    if (*invalid) continue;  // outside its valid domain: `needs`
+    const Result<Arrays> results = bench_->run(*family_, kernel.text, kernel.name, problem_, inputs_);
+    ASSERT_TRUE(results) << results.error().message;
+    expect_within_tolerance(*results);
+  }
+}
+
+constexpr DType kF32 = DType::kF32, kF16 = DType::kF16, kBF16 = DType::kBF16;
+
+INSTANTIATE_TEST_SUITE_P(Rmsnorm, ReferenceTest,
+                         ::testing::Values(Case{"rmsnorm", "M=5,N=64", kF32},
+                                           Case{"rmsnorm", "M=3,N=640", kBF16},
+                                           Case{"rmsnorm", "M=2,N=1028,residual,eps=1e-3", kF16},
+                                           Case{"rmsnorm", "M=4,N=37,residual", kBF16},
+                                           Case{"rmsnorm", "M=1,N=1", kF32}),
+                         label);
+INSTANTIATE_TEST_SUITE_P(Softmax, ReferenceTest,
+                         ::testing::Values(Case{"softmax", "ROWS=5,COLS=64", kF32},
+                                           Case{"softmax", "ROWS=3,COLS=1001,scale=0.125", kF16},
+                                           Case{"softmax", "ROWS=6,COLS=70,mask", kBF16},
+                                           Case{"softmax", "ROWS=6,COLS=70,MASK_ROWS=1,scale=40,mask", kF32},
+                                           Case{"softmax", "ROWS=1,COLS=1", kF32}),
+                         label);
+INSTANTIATE_TEST_SUITE_P(Matmul, ReferenceTest,
+                         ::testing::Values(Case{"matmul", "M=17,N=70,K=33", kF32},
+                                           Case{"matmul", "M=65,N=66,K=40,TRANS_A=1,ACT=1", kF16},
+                                           Case{"matmul", "M=9,N=20,K=35,TRANS_B=1,ACT=2,bias", kBF16},
+                                           Case{"matmul",
+                                                "BATCH=3,M=8,N=5,K=130,TRANS_A=1,TRANS_B=1,ACT=3,bias", kF32},
+                                           Case{"matmul", "BATCH=2,M=1,N=7,K=1,ACT=4", kF32}),
+                         label);
+INSTANTIATE_TEST_SUITE_P(
+    Conv2d, ReferenceTest,
+    ::testing::Values(
+        Case{"conv2d", "H=20,W=37,R=5,S=5,PAD_H=2,PAD_W=2", kF32},
+        Case{"conv2d", "N=2,C=4,H=9,W=7,K=6,R=3,S=3,PAD_H=1,PAD_W=1,STRIDE_H=2,STRIDE_W=2,bias,ACT=1", kF16},
+        Case{"conv2d", "C=2,H=19,W=23,K=3,R=3,S=3,PAD_H=2,PAD_W=2,DILATION_H=2,DILATION_W=2", kF32},
+        Case{"conv2d", "N=2,C=8,H=13,W=11,K=8,R=3,S=3,GROUPS=8,PAD_H=1,PAD_W=1,NHWC=1,ACT=4,bias,residual",
+             kBF16},
+        Case{"conv2d", "C=6,H=10,W=9,K=4,R=3,S=1,GROUPS=2,PAD_H=4,STRIDE_W=2,NHWC=1,ACT=3,residual", kF32},
+        Case{"conv2d", "C=3,H=10,W=9,K=4,R=2,S=4,STRIDE_H=3,DILATION_W=2,ACT=2,residual", kF32},
+        Case{"conv2d", "H=1,W=1,R=1,S=1,PAD_H=2,PAD_W=3", kF32}),
+    label);
+
+}  // namespace
+}  // namespace ak::op
