@@ -4,6 +4,7 @@
 #include "autokernel/kernel/kernel_file.h"
 #include "autokernel/kernel/spelling.h"
 #include "autokernel/kernel/table_reader.h"
+#include "autokernel/kernel/text_places.h"
 #include "autokernel/kernel/values.h"
 
 namespace ak::kernel {
@@ -13,21 +14,6 @@ struct Edit {
   std::size_t begin, end;
   std::string text;
 };
-
-/// Byte offset of a place whose column counts code points.
-std::size_t offset_of(std::string_view text, TextPosition place) {
-  std::size_t at = 0;
-  for (int line = 1; line < place.line; ++line) {
-    const std::size_t end = text.find('\n', at);
-    if (end == std::string_view::npos) return text.size();
-    at = end + 1;
-  }
-  for (int column = 1; column < place.column && at < text.size(); ++column) {
-    ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
-  }
-  return at;
-}
 
 /// End of the TOML scalar that begins at `begin`.
 std::size_t end_of_value(std::string_view text, std::size_t begin) {

@@ -45,7 +45,8 @@ int column_of_name(std::string_view text, std::string_view name) {
 
 tl::unexpected<Error> error_at_name(const KernelFile& file, const ExprPlace& place, std::string_view name,
                                     std::string_view message, std::string_view hint) {
-  return file.front_matter.error_at(place.pointer, message, hint, column_of_name(place.expr->text(), name));
+  return FileText{file.front_matter, file.text, file.name}.error_in_string(
+      place.pointer, column_of_name(place.expr->text(), name), message, hint);
 }
 
 }  // namespace ak::kernel

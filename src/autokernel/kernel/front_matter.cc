@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autokernel/base/toml.h"
+#include "autokernel/kernel/text_places.h"
 
 namespace ak::kernel {
 namespace {
@@ -12,27 +12,6 @@ constexpr std::string_view kExample =
     "begin the file with\n    /* autokernel\n    op = \"softmax\"\n    dtypes = [\"f32\"]\n    [[launch]] "
     "...\n    */\n"
     "  (docs/reference/kernel-file.md)";
-
-int line_at(std::string_view text, std::size_t offset) {
-  return 1 +
-         static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
-}
-
-/// The place of a byte offset, the column in code points.
-TextPosition position_at(std::string_view text, std::size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  int column = 1;
-  for (const char c : before.substr(line_start)) column += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  return {line_at(text, offset), column};
-}
-
-tl::unexpected<Error> error_at(std::string_view text, const std::string& name, std::size_t offset,
-                               std::string_view message, std::string_view hint) {
-  return tl::unexpected(Error{
-      ErrorCode::kUsage,
-      format_diagnostic({.name = name, .first_line = 1}, text, position_at(text, offset), message, hint)});
-}
 
 /// Past a literal that begins at `at` with a quote; an unterminated one ends with its line.
 std::size_t skip_literal(std::string_view text, std::size_t at) {
@@ -110,26 +89,27 @@ bool mentions(std::string_view code, std::string_view word) {
 Result<FrontMatter> find_front_matter(std::string_view text, const std::string& name) {
   const std::size_t begin = find_comment(text);
   if (begin == std::string_view::npos) {
-    return error_at(text, name, 0,
-                    "no front matter: a kernel file has a comment that begins with /* autokernel", kExample);
+    return error_at_offset(text, name, 0,
+                           "no front matter: a kernel file has a comment that begins with /* autokernel",
+                           kExample);
   }
   FrontMatter found;
   found.comment_begin = begin;
   const std::size_t after = text.find(kKeyword, begin) + kKeyword.size();
   const std::size_t close = text.find("*/", after);
   if (close == std::string_view::npos) {
-    return error_at(text, name, begin, "the front matter's comment does not end", "close it with */");
+    return error_at_offset(text, name, begin, "the front matter's comment does not end", "close it with */");
   }
   found.toml_end = close;
   found.comment_end = close + 2;
   const std::size_t line_end = std::min(text.find('\n', after), close);
   const std::size_t extra = text.find_first_not_of(" \t\r", after);
   if (extra < line_end) {
-    return error_at(text, name, extra, "unexpected text after /* autokernel",
-                    "the TOML begins on the line below it");
+    return error_at_offset(text, name, extra, "unexpected text after /* autokernel",
+                           "the TOML begins on the line below it");
   }
   found.toml_begin = std::min(line_end + 1, close);
-  found.first_line = line_at(text, found.toml_begin);
+  found.first_line = position_at(text, found.toml_begin).line;
   return found;
 }
 
@@ -137,7 +117,7 @@ Status check_text(std::string_view text, const std::string& name) {
   for (std::size_t at = 0; at < text.size();) {
     const auto head = static_cast<unsigned char>(text[at]);
     if (head == 0) {
-      return error_at(text, name, at, "a NUL byte", "a kernel file is text; is this a compiled file?");
+      return error_at_offset(text, name, at, "a NUL byte", "a kernel file is text; is this a compiled file?");
     }
     std::size_t length = 1;
     if (head >= 0xc2 && head < 0xe0) length = 2;
@@ -153,7 +133,7 @@ Status check_text(std::string_view text, const std::string& name) {
       good = !(head == 0xe0 && second < 0xa0) && !(head == 0xed && second >= 0xa0) &&
              !(head == 0xf0 && second < 0x90) && !(head == 0xf4 && second >= 0x90);
     }
-    if (!good) return error_at(text, name, at, "not valid UTF-8", "save the file as UTF-8");
+    if (!good) return error_at_offset(text, name, at, "not valid UTF-8", "save the file as UTF-8");
     at += length;
   }
   return {};

@@ -15,9 +15,20 @@ constexpr char kAxes[] = "xyz";
 
 using Values = std::span<const std::int64_t>;
 
+/// Long expressions may be written in several lines.
+std::string text_of(const Expr& expr) {
+  std::string text;
+  for (const char c : expr.text()) {
+    const bool blank = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    if (!blank) text += c;
+    if (blank && !text.empty() && text.back() != ' ') text += ' ';
+  }
+  return text;
+}
+
 std::string texts_of(const std::vector<Expr>& exprs) {
   std::vector<std::string> texts;
-  for (const Expr& expr : exprs) texts.push_back(expr.text());
+  for (const Expr& expr : exprs) texts.push_back(text_of(expr));
   return "[" + joined(texts) + "]";
 }
 
@@ -140,9 +151,9 @@ void add_conditions(std::vector<Rule>& rules, const std::vector<Expr>& exprs, Ru
                     std::string_view word) {
   for (const Expr& expr : exprs) {
     rules.push_back({.kind = kind,
-                     .cause = fmt::format("{}: {}", word, expr.text()),
+                     .cause = fmt::format("{}: {}", word, text_of(expr)),
                      .exprs = {&expr},
-                     .subject = expr.text()});
+                     .subject = text_of(expr)});
   }
 }
 
@@ -157,7 +168,7 @@ void add_launch(std::vector<Rule>& rules, const LaunchSpec& launch, const std::s
                    .subject = {}});
   if (launch.shared_bytes) {
     rules.push_back({.kind = Rule::Kind::kShared,
-                     .cause = fmt::format("shared_bytes{}: {}", of, launch.shared_bytes->text()),
+                     .cause = fmt::format("shared_bytes{}: {}", of, text_of(*launch.shared_bytes)),
                      .exprs = {&*launch.shared_bytes},
                      .subject = {}});
   }
@@ -196,7 +207,7 @@ std::vector<Rule> rules_of(const KernelFile& file) {
   }
   for (const WorkspaceSpec& workspace : file.workspaces) {
     rules.push_back({.kind = Rule::Kind::kWorkspace,
-                     .cause = fmt::format("workspace {}: {}", workspace.name, workspace.bytes.text()),
+                     .cause = fmt::format("workspace {}: {}", workspace.name, text_of(workspace.bytes)),
                      .exprs = {&workspace.bytes},
                      .subject = workspace.name});
   }
@@ -208,7 +219,7 @@ std::vector<Rule> rules_of(const KernelFile& file) {
   }
   if (file.max_registers) {
     rules.push_back({.kind = Rule::Kind::kRegisters,
-                     .cause = fmt::format("max_registers: {}", file.max_registers->text()),
+                     .cause = fmt::format("max_registers: {}", text_of(*file.max_registers)),
                      .exprs = {&*file.max_registers},
                      .subject = {}});
   }

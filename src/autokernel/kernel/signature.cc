@@ -128,7 +128,7 @@ Status check_arg(const KernelFile& file, const std::string& arg, const std::stri
   const Result<Expr> expr = Expr::parse(arg);
   if (!expr) {
     return expr_error_at(
-        file.front_matter, at, expr.error(),
+        {file.front_matter, file.text, file.name}, at, expr.error(),
         "an argument is a tensor, dim, flag, scalar, workspace, tensor map or integer expression");
   }
   // A lone name may have been meant to be anything, a name of an expression is an integer.

@@ -58,7 +58,7 @@ Status SpaceBuilder::count_raw() {
     }
   }
   const std::size_t dimensions = std::max<std::size_t>(1, table_.size());
-  max_keys_ = kMaxPointBytes / (dimensions * sizeof(std::uint16_t) + sizeof(std::uint64_t));
+  max_keys_ = limits_.max_bytes / (dimensions * sizeof(std::uint16_t) + sizeof(std::uint64_t));
   return {};
 }
 
@@ -140,7 +140,7 @@ void SpaceBuilder::descend(std::size_t level, const ProblemMask& alive, std::uin
   const std::size_t count = table_.count(tunable);
   visited_ += count;
   for (std::size_t i = 0; i < count; ++i) {
-    if (visited_ > kMaxVisited || keys_.size() > max_keys_) return;
+    if (visited_ > limits_.max_visited || keys_.size() > max_keys_) return;
     coordinates_[tunable] = static_cast<std::uint16_t>(i);
     const ProblemMask still = checks.empty() ? alive : ask(checks, alive, subtrees_[level + 1]);
     if (still.any()) descend(level + 1, still, key + i * weights_[tunable]);
@@ -156,12 +156,12 @@ Status SpaceBuilder::enumerate() {
   for (std::size_t i = 0; i < problem_count_; ++i) alive.set(i);
   alive = ask(levels_[0], alive, raw_size_);
   if (alive.any()) descend(0, alive, 0);
-  if (visited_ > kMaxVisited) {
+  if (visited_ > limits_.max_visited) {
     return usage_error(
         "{}: the tunables have {} combinations, and the constraints leave too many of them to look at (the "
         "limit is "
         "{}): list fewer values, or add constraints on few tunables each to 'where'",
-        file_.name, raw_size_, kMaxVisited);
+        file_.name, raw_size_, limits_.max_visited);
   }
   if (keys_.size() > max_keys_) {
     return usage_error(

@@ -13,17 +13,19 @@
 
 namespace ak::kernel {
 
-/// Looked at in all, partial configs included: about two seconds.
-inline constexpr std::uint64_t kMaxVisited = 150'000'000;
-/// Memory of the coordinates of the valid configs.
-inline constexpr std::uint64_t kMaxPointBytes = 1u << 30;
+struct SpaceLimits {
+  /// Looked at in all, partial configs included: about two seconds.
+  std::uint64_t max_visited = 150'000'000;
+  /// Memory of the valid configs.
+  std::uint64_t max_bytes = 1u << 30;
+};
 /// Different problems of one space.
 inline constexpr std::size_t kMaxProblems = 256;
 
 class SpaceBuilder {
  public:
-  SpaceBuilder(const KernelFile& file, const DeviceInfo& device)
-      : file_(file), device_(device), table_(file.tunables) {}
+  SpaceBuilder(const KernelFile& file, const DeviceInfo& device, SpaceLimits limits = {})
+      : file_(file), device_(device), limits_(limits), table_(file.tunables) {}
 
   /// Problems that the file cannot run on this device are left out and reported in `skipped`.
   Status add_problems(std::span<const Problem> problems);
@@ -57,6 +59,7 @@ class SpaceBuilder {
 
   const KernelFile& file_;
   const DeviceInfo& device_;
+  SpaceLimits limits_;
   TunableTable table_;
   std::vector<Rule> rules_;
   std::vector<Check> checks_;               // in the order of rules_, until they are placed

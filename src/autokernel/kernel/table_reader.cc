@@ -5,21 +5,13 @@
 
 #include "autokernel/kernel/front_matter.h"
 #include "autokernel/kernel/spelling.h"
+#include "autokernel/kernel/text_places.h"
 
 namespace ak::kernel {
 namespace {
 
 constexpr std::string_view kExprHint =
     "expressions are over tunables, dims and flags, with + - * / % min max ceil_div && || ! == < ?:";
-
-std::string_view line_of(std::string_view text, int line) {
-  for (; line > 1; --line) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return "";
-    text.remove_prefix(end + 1);
-  }
-  return text.substr(0, text.find('\n'));
-}
 
 }  // namespace
 
@@ -42,22 +34,33 @@ std::string child(std::string_view parent, std::size_t index) { return fmt::form
 
 tl::unexpected<Error> FileText::error_at_key(std::string_view pointer, std::string_view key,
                                              std::string_view message, std::string_view hint) const {
-  TextPosition place = document.position(child(pointer, key));
-  const std::string_view line = line_of(text, place.line);
-  // Columns are code points; before a plain key there is only ASCII in practice.
-  if (const std::size_t at = line.find(key); at != std::string_view::npos && is_identifier(key)) {
-    place.column = static_cast<int>(at) + 1;
-  }
-  return tl::unexpected(
-      Error{ErrorCode::kUsage,
-            format_diagnostic({.name = std::string(name), .first_line = 1}, text, place, message, hint)});
+  const TextPosition place = document.position(child(pointer, key));
+  const std::size_t line = offset_of(text, {place.line, 1});
+  const std::size_t in_line = text.substr(line, text.find('\n', line) - line).find(key);
+  const bool found = in_line != std::string_view::npos && is_identifier(key);
+  return error_at_offset(text, name, found ? line + in_line : offset_of(text, place), message, hint);
 }
 
-tl::unexpected<Error> expr_error_at(const TomlDocument& document, std::string_view pointer,
-                                    const Error& error, std::string_view hint) {
+tl::unexpected<Error> FileText::error_in_string(std::string_view pointer, int column,
+                                                std::string_view message, std::string_view hint) const {
+  std::size_t at = offset_of(text, document.position(pointer));
+  const std::string_view value = text.substr(at);
+  if (value.starts_with("\"\"\"") || value.starts_with("'''")) {
+    at += 3;
+    // TOML drops a line end right after the opening quotes.
+    if (text.substr(at).starts_with("\r\n")) ++at;
+    if (text.substr(at).starts_with("\n")) ++at;
+  } else if (value.starts_with('"') || value.starts_with('\'')) {
+    ++at;
+  }
+  at += static_cast<std::size_t>(column - 1);  // expressions are ASCII up to the error
+  return error_at_offset(text, name, std::min(at, text.size()), message, hint);
+}
+
+tl::unexpected<Error> expr_error_at(const FileText& file, std::string_view pointer, const Error& error,
+                                    std::string_view hint) {
   const ExprErrorPlace place = place_of_expr_error(error);
-  return document.error_at(pointer, place.message, hint,
-                           place.column);  // the quote makes up for columns from 1
+  return file.error_in_string(pointer, place.column, place.message, hint);
 }
 
 Result<TableReader> TableReader::create(const FileText& file, std::string pointer) {
@@ -138,7 +141,7 @@ Result<Expr> TableReader::expr_at(const Json& value, const std::string& at) cons
   }
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   Result<Expr> expr = Expr::parse(text);
-  if (!expr) return expr_error_at(file_.document, at, expr.error(), kExprHint);
+  if (!expr) return expr_error_at(file_, at, expr.error(), kExprHint);
   return expr;
 }
 

@@ -27,6 +27,9 @@ struct FileText {
   /// An error at a key (values are what TomlDocument points at).
   tl::unexpected<Error> error_at_key(std::string_view pointer, std::string_view key, std::string_view message,
                                      std::string_view hint) const;
+  /// An error inside a string value, `column` from 1 in its text; long strings in three quotes included.
+  tl::unexpected<Error> error_in_string(std::string_view pointer, int column, std::string_view message,
+                                        std::string_view hint) const;
 };
 
 /// A view of one table; must not outlive the document.
@@ -71,7 +74,7 @@ class TableReader {
 };
 
 /// An error of an expression, shown at its place in the file.
-tl::unexpected<Error> expr_error_at(const TomlDocument& document, std::string_view pointer,
-                                    const Error& error, std::string_view hint);
+tl::unexpected<Error> expr_error_at(const FileText& file, std::string_view pointer, const Error& error,
+                                    std::string_view hint);
 
 }  // namespace ak::kernel
