@@ -199,7 +199,7 @@ TEST_F(SandboxTest, AProcessOutsideIsNotSignalled) {
 TEST_F(SandboxTest, ARootLosesItsPowers) {
   if (::geteuid() != 0) GTEST_SKIP() << "only a root has powers to lose";
   // CAP_SYS_NICE, CAP_SETUID, CAP_CHOWN.
-  EXPECT_EQ(in_sandbox({}, [] { return ::setuid(12345) < 0 ? errno : 0; }), EPERM);
+  EXPECT_EQ(in_sandbox({}, [] { return ::syscall(SYS_setuid, 12345) < 0 ? errno : 0; }), EPERM);
   const ProcessResult result = run(shell("chown 12345 given"));
   EXPECT_NE(result.exit_code, 0);
 }
