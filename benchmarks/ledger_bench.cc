@@ -86,23 +86,29 @@ int main(int argc, char** argv) {
   experiment.target = "rmsnorm";
   experiment.tag = "bench";
   experiment.proposer = "tune:random";
-  const auto begun = must(workspace.begin(experiment, "v0", {}));
+  auto begun = must(workspace.begin(experiment, "v0", {}));
   print("append a trial", times_of(trials, [&](int i) {
           const ak::Trial trial = trial_of(begun.id, i);
           must(workspace.ledger().append_trial(trial, verdict_of(trial)));
         }));
   print("read all trials back", times_of(5, [&](int) { must(workspace.ledger().trials(begun.id)); }));
+  begun.decision = ak::Decision::kStart;
+  must(workspace.finish(begun, "v0"));
   print("begin and finish an experiment", times_of(40, [&](int i) {
           const std::string kernel = fmt::format("// version {}\n", i);
           auto e = must(workspace.begin(experiment, kernel, {}));
           e.decision = i % 4 == 0 ? ak::Decision::kKept : ak::Decision::kReverted;
           must(workspace.finish(e, kernel));
         }));
-  print("write results.tsv", times_of(5, [&](int) { must(workspace.write_results()); }));
+  print("write results.tsv", times_of(20, [&](int) { must(workspace.write_results()); }));
   print("append a trial after that",
         times_of(200, [&, last = must(workspace.begin(experiment, "v0", {}))](int i) {
           const ak::Trial trial = trial_of(last.id, i);
           must(workspace.ledger().append_trial(trial, verdict_of(trial)));
         }));
+  {
+    const Workspace closed = std::move(workspace);
+  }
+  print("open the workspace", times_of(5, [&](int) { must(Workspace::open(folder.path(), clock)); }));
   return 0;
 }

@@ -51,7 +51,7 @@ std::string row(const Experiment& experiment, const std::string& family, const T
 
 }  // namespace
 
-Result<std::string> results_tsv(const Ledger& ledger) {
+Result<std::string> ResultsTable::text(const Ledger& ledger) {
   std::map<std::string, std::string> families;
   AK_TRY(targets, ledger.target_ids());
   for (const std::string& id : targets) {
@@ -61,8 +61,15 @@ Result<std::string> results_tsv(const Ledger& ledger) {
   std::string text(kHeader);
   AK_TRY(experiments, ledger.experiments());
   for (const Experiment& experiment : experiments) {
+    if (const auto known = finished_.find(experiment.id); known != finished_.end()) {
+      text += known->second;
+      continue;
+    }
     AK_TRY(records, ledger.trial_records(experiment.id));
-    for (const TrialRecord& record : records) text += row(experiment, families[experiment.target], record);
+    std::string rows;
+    for (const TrialRecord& record : records) rows += row(experiment, families[experiment.target], record);
+    text += rows;
+    if (experiment.decision != Decision::kRunning) finished_.emplace(experiment.id, std::move(rows));
   }
   return text;
 }

@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "autokernel/base/hash.h"
-#include "autokernel/ledger/results_tsv.h"
 #include "autokernel/ledger/settings.h"
 #include "autokernel/ledger/workspace_refs.h"
 
@@ -178,8 +177,8 @@ Result<Experiment> Workspace::finish(Experiment experiment, std::string_view ker
   return ledger_->experiment(experiment.id);
 }
 
-Status Workspace::write_results() const {
-  AK_TRY(text, results_tsv(*ledger_));
+Status Workspace::write_results() {
+  AK_TRY(text, results_.text(*ledger_));
   return write_file_atomic(results_file(), text);
 }
 

@@ -28,6 +28,7 @@
 #include "autokernel/base/result.h"
 #include "autokernel/ledger/git_repository.h"
 #include "autokernel/ledger/ledger.h"
+#include "autokernel/ledger/results_tsv.h"
 
 namespace ak::ledger {
 
@@ -73,7 +74,7 @@ class Workspace {
   /// edit which no experiment has seen is left alone. Returns the experiment as stored, with its commit.
   Result<Experiment> finish(Experiment experiment, std::string_view kernel_text);
   /// Regenerates results.tsv (finish does so too).
-  Status write_results() const;
+  Status write_results();
 
  private:
   Workspace(std::filesystem::path folder, const Clock& clock);
@@ -93,6 +94,7 @@ class Workspace {
   std::optional<Ledger> ledger_;
   std::optional<GitRepository> git_;
   RepairLog repairs_;
+  ResultsTable results_;
 };
 
 }  // namespace ak::ledger
