@@ -88,7 +88,10 @@ class Estimator {
     if (shared > 0)
       resident = std::min(resident, std::floor(device_.shared_bytes_per_multiprocessor / shared));
     resident = std::max(resident, 1.0);
-    const double occupancy = std::min(1.0, resident * allocated / device_.max_threads_per_multiprocessor);
+    // Of the whole device: a grid of less than a wave fills it partly.
+    const double at_once = std::min(blocks, resident * multiprocessors);
+    const double occupancy =
+        std::min(1.0, at_once * allocated / (multiprocessors * device_.max_threads_per_multiprocessor));
     const double waves = blocks / (resident * multiprocessors);
     // Less than a wave leaves multiprocessors idle, a little more than one leaves a tail.
     const double wave_use = waves < 1 ? std::min(1.0, blocks / multiprocessors) : waves / std::ceil(waves);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "autokernel/kernel/kernel_file_parser.h"
 #include "autokernel/kernel/names.h"
 
 namespace ak::kernel {
@@ -62,35 +63,46 @@ Status SpaceBuilder::count_raw() {
   return {};
 }
 
-// Greedy: next come the tunables of the rule that multiplies the partial configs least.
+// Greedy: next come the tunables of the rule that multiplies the partial configs least; of several such rules
+// the one whose tunables complete most rules.
 void SpaceBuilder::order_tunables() {
-  std::vector<bool> bound(table_.size(), false);
+  static_assert(kMaxTunables <= 64);
+  std::vector<std::uint64_t> sets;  // tunables of each rule
+  for (const Check& check : checks_) {
+    if (check.variants.empty()) continue;
+    std::uint64_t set = 0;
+    for (const std::size_t tunable : check.variants[0].rule.tunables()) set |= std::uint64_t{1} << tunable;
+    sets.push_back(set);
+  }
+  std::uint64_t bound = 0;
+  const auto bind = [&](std::uint64_t set) {
+    for (std::size_t i = 0; i < table_.size(); ++i) {
+      if ((set & ~bound) >> i & 1) order_.push_back(i);
+    }
+    bound |= set;
+  };
   for (;;) {
-    const BoundRule* best = nullptr;
+    std::uint64_t best = 0;
     double best_factor = std::numeric_limits<double>::infinity();
-    for (const Check& check : checks_) {
-      for (const Variant& variant : check.variants) {
-        double factor = 1;
-        bool open = false;
-        for (const std::size_t tunable : variant.rule.tunables()) {
-          if (bound[tunable]) continue;
-          open = true;
-          factor *= static_cast<double>(table_.count(tunable));
-        }
-        if (!open || factor >= best_factor) continue;
-        best = &variant.rule;
-        best_factor = factor;
+    std::ptrdiff_t best_completed = 0;
+    for (const std::uint64_t set : sets) {
+      if ((set & ~bound) == 0) continue;
+      double factor = 1;
+      for (std::size_t i = 0; i < table_.size(); ++i) {
+        if ((set & ~bound) >> i & 1) factor *= static_cast<double>(table_.count(i));
       }
+      const auto completed = std::count_if(sets.begin(), sets.end(), [&](std::uint64_t it) {
+        return (it & ~bound) != 0 && (it & ~(bound | set)) == 0;
+      });
+      if (factor > best_factor || (factor == best_factor && completed <= best_completed)) continue;
+      best = set;
+      best_factor = factor;
+      best_completed = completed;
     }
-    if (best == nullptr) break;
-    for (const std::size_t tunable : best->tunables()) {
-      if (!bound[tunable]) order_.push_back(tunable);
-      bound[tunable] = true;
-    }
+    if (best == 0) break;
+    bind(best);
   }
-  for (std::size_t i = 0; i < table_.size(); ++i) {
-    if (!bound[i]) order_.push_back(i);
-  }
+  bind(~std::uint64_t{0});
 }
 
 void SpaceBuilder::place_checks() {

@@ -15,7 +15,7 @@ TEST(KernelFileErrors, LookLikeACompilersWithACaretAndAHint) {
   EXPECT_EQ(
       error_of(plain_text("[tunables]\nVEC = [1, 2]\n[constraints]\nwhere = [\"VEC <= 4\", \"VEC + * 2\"]\n"
                           "[defaults]\nVEC = 1\n")),
-      "test.cu:6:31: expected a number, a name or '(', found '*'\n"
+      "test.cu:6:29: expected a number, a name or '(', found '*'\n"
       "  where = [\"VEC <= 4\", \"VEC + * 2\"]\n"
       "                              ^\n"
       "  hint: expressions are over tunables, dims and flags, with + - * / % min max ceil_div && || ! == < "

@@ -80,7 +80,7 @@ std::vector<Config> product_of(const std::vector<Tunable>& tunables) {
 TEST(SpaceProperty, EqualsBruteForceOnRandomFiles) {
   const std::vector<Problem> problems = {problem(), problem({{"M", 3}, {"N", 8}})};
   int not_empty = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     Rng rng(seed);
     const std::string text = random_file(rng);
     const KernelFile file = parsed(text);
@@ -107,7 +107,7 @@ TEST(SpaceProperty, EqualsBruteForceOnRandomFiles) {
       ASSERT_EQ(space->index_of(expected[i]), i) << text;
     }
   }
-  EXPECT_GT(not_empty, 50);  // else the files are too random to say anything
+  EXPECT_GT(not_empty, 30);  // else the files are too random to say anything
 }
 
 TEST(SpaceProperty, NearestEqualsALinearSearch) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "autokernel/kernel/space_builder.h"
 #include "samples.h"
 
 namespace ak::kernel {
@@ -146,11 +147,12 @@ std::string many_tunables(int count, std::string_view where) {
 
 TEST(Space, AHugeProductIsFineWhenConstraintsPruneEarly) {
   std::string where;
-  for (int i = 0; i < 20; ++i) where += fmt::format("{}\"T{} <= 1\"", i == 0 ? "" : ", ", i + 10);
-  // Written last tunable first: the order of binding is the enumeration's own.
-  const Space space =
-      space_of(many_tunables(20, where + ", \"T29 == T10 && T28 == T11 && T27 == T12 && T26 == T13\""));
-  EXPECT_EQ(space.size(), 1u << 16);
+  // First with last: the order of binding is the enumeration's own.
+  for (int i = 0; i < 10; ++i) {
+    where += fmt::format("{}\"T{} <= 1\", \"T{} == T{}\"", i == 0 ? "" : ", ", i + 10, 29 - i, i + 10);
+  }
+  const Space space = space_of(many_tunables(20, where));
+  EXPECT_EQ(space.size(), 1u << 10);
   EXPECT_EQ(space.raw_size(), std::uint64_t{1} << 60);
   for (std::size_t i = 1; i < space.size(); ++i) {
     ASSERT_TRUE(std::ranges::lexicographical_compare(space.coordinates(i - 1), space.coordinates(i)));
@@ -161,8 +163,28 @@ TEST(Space, AProductBeyondCountingIsAnError) {
   EXPECT_THAT(empty_error(many_tunables(21, "")), HasSubstr("more than 2^62 combinations"));
 }
 
+std::string limit_error(std::string_view where, SpaceLimits limits) {
+  const KernelFile file = parsed(many_tunables(6, where));
+  const std::vector<Problem> problems = {problem()};
+  SpaceBuilder builder(file, gpu(), limits);
+  EXPECT_TRUE(builder.add_problems(problems));
+  const Status status = builder.enumerate();
+  return status ? "" : status.error().message;
+}
+
 TEST(Space, TooManyValidConfigsAreAnErrorThatSaysWhatToDo) {
-  EXPECT_THAT(empty_error(many_tunables(12, "")), HasSubstr("list fewer values"));
+  EXPECT_THAT(limit_error("", {.max_bytes = 1000 * 20}),
+              HasSubstr("more than 1000 of 262144 configs are valid: list fewer values or add constraints"));
+  EXPECT_EQ(limit_error("\"T10 + T11 < 2\", \"T12 + T13 < 2\", \"T14 + T15 < 2\"", {.max_bytes = 1000 * 20}),
+            "");
+}
+
+TEST(Space, ConstraintsThatPruneTooLateAreAnErrorThatSaysWhatToDo) {
+  const std::string late = "\"T10 + T11 + T12 + T13 + T14 + T15 == 0\"";
+  EXPECT_THAT(limit_error(late, {.max_visited = 10'000}),
+              HasSubstr("add constraints on few tunables each to 'where'"));
+  const std::string early = "\"T10 + T11 == 0\", \"T12 + T13 == 0\", \"T14 + T15 == 0\"";
+  EXPECT_EQ(limit_error(early, {.max_visited = 10'000}), "");
 }
 
 TEST(Space, SamplesAreUniformEnoughAndReproducible) {

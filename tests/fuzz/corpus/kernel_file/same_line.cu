@@ -1,0 +1,2 @@
+/* autokernel op = 1
+*/
