@@ -13,6 +13,9 @@ target_compile_options(ak_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual
 if(AUTOKERNEL_WERROR)
   target_compile_options(ak_options INTERFACE -Werror)
 endif()
+if(AUTOKERNEL_PORTABLE)
+  target_link_options(ak_options INTERFACE -static-libstdc++ -static-libgcc)
+endif()
 if(AUTOKERNEL_SANITIZE)
   target_compile_options(ak_options INTERFACE -fsanitize=${AUTOKERNEL_SANITIZE}
                          -fno-omit-frame-pointer -fno-sanitize-recover=undefined)

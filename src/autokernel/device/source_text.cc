@@ -42,7 +42,7 @@ std::string literal(std::int64_t value) {
 
 Result<std::string> macro_value(std::string_view name, const TunableValue& value) {
   if (const auto number = as_int(value)) return literal(*number);
-  const std::string text = to_string(value);
+  std::string text = to_string(value);
   if (text.find_first_of(std::string_view("\n\r\0", 3)) != std::string::npos || text.ends_with('\\')) {
     return usage_error("tunable `{}`: a value must fit on one line", name);
   }

@@ -94,7 +94,7 @@ Result<CompileOutcome> NvrtcCompiler::compile(const Source& source) {
   if (auto reason = refusal(source)) return failure(FailureKind::kUnsupported, "compile", std::move(*reason));
   const std::string key = device::ObjectCache::key(source, identity_);
   if (options_.cache) {
-    if (auto cached = options_.cache->load(key)) return CompileOutcome{std::move(*cached), std::nullopt};
+    if (auto cached = options_.cache->load(key)) return CompileOutcome{std::move(cached), std::nullopt};
   }
   AK_TRY(text, device::source_text(source));
   AK_TRY(outcome, run(job_for(source, std::move(text)), source));
