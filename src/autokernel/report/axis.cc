@@ -19,7 +19,7 @@ double round_up(double step) {
 std::vector<double> multiples(double low, double high, double step) {
   std::vector<double> values;
   for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i)
-    values.push_back(i * step);
+    values.push_back(i * step + 0.0);  // never -0
   return values;
 }
 

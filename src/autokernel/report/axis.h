@@ -14,6 +14,7 @@ class Axis {
   /// 0.
   Axis(AxisScale scale, double low, double high, double first, double last);
   double pixel(double value) const;
+  AxisScale scale() const { return scale_; }
   double low() const { return low_; }
   double high() const { return high_; }
   /// Round values inside the range, about `count`, never more than twice as many.

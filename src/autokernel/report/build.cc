@@ -212,6 +212,7 @@ Result<TargetReport> build_target(const ledger::Ledger& ledger, const Target& ta
   Series trials = trials_series(*shown, target.id);
   trials.subtitle = report.facts.line();
   trials.floor_us = total_floor(report.problems);
+  if (report.decision == Decision::kKept && report.confirmation) trials.confirmed_us = report.best_us;
   if (shown->configs.size() > 1) report.series.push_back(std::move(trials));
   if (report.experiments.size() >= kExperimentsForAPlot || report.series.empty()) {
     report.series.push_back(experiments_series(report));

@@ -22,10 +22,10 @@ h1{font-size:26px;margin:0 0 4px}h2{font-size:21px;margin:44px 0 4px}h3{font-siz
 .card b{display:block;font-size:23px;font-weight:600;line-height:1.3;font-variant-numeric:tabular-nums}
 .card span{color:var(--muted);font-size:13px}
 .card.good b{color:var(--good)}
-figure{margin:0 0 8px;border:1px solid var(--line);border-radius:8px;overflow:hidden}
+figure{margin:0 0 16px;border:1px solid var(--line);border-radius:8px;overflow:hidden}
 figure svg{display:block;width:100%;height:auto}
 .scroll{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-size:13.5px;font-variant-numeric:tabular-nums}
+table{border-collapse:collapse;min-width:55%;font-size:13.5px;font-variant-numeric:tabular-nums}
 th,td{padding:6px 12px 6px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
 th{color:var(--muted);font-weight:600;white-space:nowrap}
 .right{text-align:right}

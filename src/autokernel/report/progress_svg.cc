@@ -12,12 +12,13 @@ namespace ak::report {
 namespace {
 
 constexpr double kWidth = 960, kHeight = 520;
-constexpr double kLeft = 84, kRight = 828, kTop = 112, kBottom = 452;
+constexpr double kLeft = 84, kRight = 806, kTop = 112, kBottom = 452;
 constexpr double kFailedLane = 22;  // height of the lane for points without a time
 constexpr double kLogAbove = 5;     // a wider range than this is drawn in logarithms
 constexpr std::size_t kMostTooltips = 2000;
 constexpr std::size_t kMostNotes = 12;
-constexpr double kLabelGap = 17;  // between lines of text in the right margin
+constexpr double kNoteHeight = 13, kNoteCharacter = 6.1;  // of 11.5 px type
+constexpr double kLabelGap = 17;                          // between lines of text in the right margin
 
 constexpr std::string_view kStyle = R"css(<style>
 .ak-bg{fill:#ffffff}.ak-text{fill:#1f2328}.ak-muted{fill:#59636e}
@@ -26,7 +27,8 @@ constexpr std::string_view kStyle = R"css(<style>
 .ak-measured{fill:#98a2ae;fill-opacity:.75}
 .ak-improved{fill:#0072b2;stroke:#ffffff;stroke-width:1.2}
 .ak-frontier{fill:none;stroke:#0072b2;stroke-width:2.2;stroke-linejoin:round}
-.ak-best{fill:#0072b2}
+.ak-best{fill:#0072b2}.ak-note{paint-order:stroke;stroke:#ffffff;stroke-width:3px;stroke-linejoin:round}
+.ak-confirmed{fill:none;stroke:#009e73;stroke-width:2.2}
 .ak-start{fill:#1f2328;stroke:#ffffff;stroke-width:1.2}
 .ak-start-line{stroke:#59636e;stroke-width:1.2;stroke-dasharray:6 4}
 .ak-failed{fill:none;stroke:#d55e00;stroke-width:1.7;stroke-linecap:round}
@@ -38,7 +40,7 @@ constexpr std::string_view kStyle = R"css(<style>
 .ak-measured{fill:#7d8793}
 .ak-improved{fill:#56b4e9;stroke:#0d1117}.ak-frontier{stroke:#56b4e9}.ak-best{fill:#56b4e9}
 .ak-start{fill:#e6edf3;stroke:#0d1117}.ak-start-line{stroke:#9aa4af}
-.ak-failed{stroke:#e69f00}.ak-floor{stroke:#2fbf93}.ak-floor-text{fill:#2fbf93}}
+.ak-note{stroke:#0d1117}.ak-confirmed{stroke:#2fbf93}.ak-failed{stroke:#e69f00}.ak-floor{stroke:#2fbf93}.ak-floor-text{fill:#2fbf93}}
 </style>
 )css";
 
@@ -102,6 +104,14 @@ Summary summarize(const Series& series) {
   return summary;
 }
 
+struct Box {
+  double left, top, right, bottom;
+  bool overlaps(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+  Box raised(double by) const { return {left, top - by, right, bottom - by}; }
+};
+
 class Plot {
  public:
   explicit Plot(const Series& series)
@@ -151,6 +161,7 @@ class Plot {
     if (!summary_.any_time) return {AxisScale::kLinear, 0, 1, kBottom, plot_top()};
     double low = summary_.low, high = summary_.high;
     if (shows_floor()) low = std::min(low, *series_.floor_us);
+    if (series_.confirmed_us) low = std::min(low, *series_.confirmed_us);
     if (high / low > kLogAbove) return {AxisScale::kLog, low / 1.15, high * 1.15, kBottom, plot_top()};
     const double pad = std::max(0.07 * (high - low), 0.01 * high);
     return {AxisScale::kLinear, std::max(0.0, low - pad), high + pad, kBottom, plot_top()};
@@ -181,7 +192,8 @@ class Plot {
     const double middle = (kTop + kBottom) / 2;
     svg_ += text(22, middle, "ak-text",
                  fmt::format("text-anchor=\"middle\" transform=\"rotate(-90 22 {:.1f})\"", middle),
-                 fmt::format("{}, {} (lower is better)", series_.y_label, unit.name));
+                 fmt::format("{}, {} (lower is better{})", series_.y_label, unit.name,
+                             y_.scale() == AxisScale::kLog ? ", log scale" : ""));
   }
 
   /// Enough digits to tell ticks apart, and no more.
@@ -200,6 +212,10 @@ class Plot {
     if (summary_.any_failed) entry(shape(Mark::kFailed, x, y), "failed");
     if (summary_.best) entry(line(x - 9, y, x + 9, y, "ak-frontier"), "best so far");
     if (shows_floor()) entry(line(x - 9, y, x + 9, y, "ak-floor"), "roofline floor");
+    if (series_.confirmed_us) {
+      entry(fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" class=\"ak-confirmed\"/>", x, y),
+            "winner, measured again");
+    }
   }
 
   void draw_levels() {
@@ -241,15 +257,24 @@ class Plot {
     draw_notes();
   }
 
+  /// Descriptions of improvements, each at the first height above its point where it overlaps no other.
   void draw_notes() {
-    std::size_t count = 0;
+    std::vector<Box> taken;
+    std::string leaders, notes;  // the lines lie below all of the text
     for (const SeriesPoint& point : series_.points) {
-      if (point.note.empty() || !point.y_us || ++count > kMostNotes) continue;
-      const double x = x_.pixel(static_cast<double>(point.x)) + 8, y = y_.pixel(*point.y_us) - 8;
-      const bool right_half = x > (kLeft + kRight) / 2;
-      svg_ += text(right_half ? x - 16 : x, y, "ak-muted",
-                   right_half ? "text-anchor=\"end\" font-size=\"11.5\"" : "font-size=\"11.5\"", point.note);
+      if (point.note.empty() || !point.y_us || taken.size() >= kMostNotes) continue;
+      const double x = x_.pixel(static_cast<double>(point.x)), y = y_.pixel(*point.y_us);
+      const double width = kNoteCharacter * static_cast<double>(point.note.size());
+      const double left = x + width + 10 < kRight ? x + 8 : x - 8 - width;
+      Box box{left, y - 8 - kNoteHeight, left + width, y - 8};
+      const auto clashes = [&](const Box& other) { return box.overlaps(other); };
+      while (std::any_of(taken.begin(), taken.end(), clashes)) box = box.raised(kNoteHeight + 3);
+      if (box.top < plot_top() || left < kLeft) continue;
+      if (box.bottom < y - 9) leaders += line(x, y - 6, x, box.bottom - 3, "ak-axis");
+      notes += text(left, box.bottom - 3, "ak-muted ak-note", "font-size=\"11.5\"", point.note);
+      taken.push_back(box);
     }
+    svg_ += leaders + notes;
   }
 
   /// Names of the levels in the right margin, moved apart where they would overlap.
@@ -265,6 +290,12 @@ class Plot {
     if (summary_.best && summary_.best != summary_.start) {
       labels.push_back({y_.pixel(*summary_.best), "best " + time_text(*summary_.best), "ak-best"});
     }
+    if (series_.confirmed_us && summary_.any_time) {
+      const double y = y_.pixel(*series_.confirmed_us);
+      svg_ +=
+          fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" class=\"ak-confirmed\"/>\n", kRight, y);
+      labels.push_back({y, "confirmed " + time_text(*series_.confirmed_us), "ak-floor-text"});
+    }
     if (shows_floor()) {
       labels.push_back(
           {y_.pixel(*series_.floor_us), "floor " + time_text(*series_.floor_us), "ak-floor-text"});
@@ -276,7 +307,7 @@ class Plot {
       above = label.y + kLabelGap;
     }
     for (const Label& label : labels) {
-      svg_ += text(kRight + 8, label.y + 4, label.classes, "font-weight=\"600\"", label.text);
+      svg_ += text(kRight + 11, label.y + 4, label.classes, "font-weight=\"600\"", label.text);
     }
   }
 

@@ -28,6 +28,8 @@ struct Series {
   std::string x_label, y_label;     ///< the unit of y is chosen and added
   std::vector<SeriesPoint> points;  ///< by x
   std::optional<double> floor_us;   ///< time that no kernel can be below
+  /// Time of the winner when it was measured again, which is what is quoted.
+  std::optional<double> confirmed_us;
 };
 
 /// A complete SVG document. Colours tell apart with colour blindness (Okabe and Ito, 2008) and marks differ

@@ -135,6 +135,14 @@ TEST_F(SettingsTest, TheFileThatIsWrittenAtFirstReadsWithEveryLineUncommented) {
     EXPECT_EQ(setting.source, SettingSource::kFile) << setting.name;
 }
 
+TEST_F(SettingsTest, TheReferenceDocumentsEverySettingAndItsVariable) {
+  const auto text = read_file(std::filesystem::path(AK_SOURCE_DIR) / "docs/reference/workspace.md");
+  ASSERT_TRUE(text) << text.error().message;
+  for (const SettingSpec& spec : setting_table()) {
+    EXPECT_THAT(*text, HasSubstr(fmt::format("| `{}` | `{}` |", spec.name, environment_name(spec.name))));
+  }
+}
+
 TEST(Budget, IsTrialsTimeOrBoth) {
   EXPECT_EQ(parse_budget("100")->trials, 100u);
   EXPECT_FALSE(parse_budget("100")->time);
