@@ -1,22 +1,24 @@
 /* autokernel
 op = "conv2d"
-about = "a tile of y per block, several outputs per thread in registers; image tile and filter may be staged in shared memory"
+about = "a tile of y per block, several outputs per thread in registers; the image tile may be staged in shared memory"
 dtypes = ["f32", "f16", "bf16"]
 specialize = ["R", "S"]
 [tunables]
-BLOCK_W = [8, 16, 32, 64, 128]          # threads along a row
-BLOCK_H = [1, 2, 4, 8, 16]
-OUT_W = [1, 2, 4, 8]                    # outputs of a thread, BLOCK_W apart
+BLOCK_W = [4, 8, 16, 32, 64, 128]       # threads along a row
+BLOCK_H = [1, 2, 4, 8, 16, 32]
+OUT_W = [1, 2, 4, 8, 16]                # outputs of a thread
 OUT_H = [1, 2, 4]
-STAGE = [false, true]                   # through shared memory, one channel at a time
+ADJACENT = [false, true]                # its outputs along a row: next to each other, or BLOCK_W apart
+STAGE = [false, true]                   # pixels and filter go through shared memory, one channel at a time
 [constraints]
-where = ["BLOCK_W * BLOCK_H >= 32", "BLOCK_W * BLOCK_H <= max_threads", "OUT_W * OUT_H <= 16"]
+where = ["BLOCK_W * BLOCK_H >= 32", "BLOCK_W * BLOCK_H <= max_threads", "OUT_W * OUT_H <= 32"]
 needs = ["N * K <= 65535", "ceil_div(P, BLOCK_H * OUT_H) <= 65535"]
 [defaults]
 BLOCK_W = 32
 BLOCK_H = 8
 OUT_W = 1
-OUT_H = 2
+OUT_H = 1
+ADJACENT = false
 STAGE = true
 [[launch]]
 entry = "conv2d"
@@ -29,13 +31,54 @@ args = ["x", "w", "bias", "residual", "y", "C", "H", "W", "K", "GROUPS", "P", "Q
 #include "autokernel/device/activation.cuh"
 #include "autokernel/device/convert.cuh"
 
-constexpr int kTileH = (BLOCK_H * OUT_H - 1) * STRIDE_H + (kR - 1) * DILATION_H + 1;  // of the image
+constexpr int kTileH = (BLOCK_H * OUT_H - 1) * STRIDE_H + (kR - 1) * DILATION_H + 1;  // pixels that a block reads
 constexpr int kTileW = (BLOCK_W * OUT_W - 1) * STRIDE_W + (kS - 1) * DILATION_W + 1;
 
-// The pixel of one channel, or 0 in the padding.
-static __device__ float pixel_of(const scalar_t* image, int h, int v, int H, int W, int C) {
-  if (h < 0 || h >= H || v < 0 || v >= W) return 0.0f;
-  return ak::to_float(image[((long long)h * W + v) * (NHWC ? C : 1)]);
+// One channel of the image, seen from the block's first tap.
+struct Plane {
+  const scalar_t* pixels;
+  int top, left, H, W, step;  // step: elements from one pixel to the next
+
+  // 0 in the padding; a block in the interior never asks.
+  template <bool kInside>
+  __device__ float at(int h, int v) const {
+    h += top;
+    v += left;
+    if (!kInside && (h < 0 || h >= H || v < 0 || v >= W)) return 0.0f;
+    return ak::to_float(pixels[((long long)h * W + v) * step]);
+  }
+};
+
+// The same read from the tile in shared memory.
+struct Tile {
+  const float* pixels;
+  template <bool kInside>
+  __device__ float at(int h, int v) const {
+    return pixels[h * kTileW + v];
+  }
+};
+
+// Column and row of a thread's output in the block's tile of y.
+static __device__ int column_of(int j) { return ADJACENT ? threadIdx.x * OUT_W + j : j * BLOCK_W + threadIdx.x; }
+static __device__ int row_of(int i) { return i * BLOCK_H + threadIdx.y; }
+
+template <bool kInside, class Image, class Tap>
+static __device__ void add_channel(float (&sums)[OUT_H][OUT_W], const Image& image, const Tap* taps, int tap_step) {
+#pragma unroll
+  for (int r = 0; r < kR; ++r) {
+#pragma unroll
+    for (int i = 0; i < OUT_H; ++i) {
+      const int h = row_of(i) * STRIDE_H + r * DILATION_H;
+#pragma unroll
+      for (int s = 0; s < kS; ++s) {
+        const float tap = ak::to_float(taps[(r * kS + s) * tap_step]);
+#pragma unroll
+        for (int j = 0; j < OUT_W; ++j) {
+          sums[i][j] += tap * image.template at<kInside>(h, column_of(j) * STRIDE_W + s * DILATION_W);
+        }
+      }
+    }
+  }
 }
 
 extern "C" __global__ void conv2d(const scalar_t* x, const scalar_t* w, const scalar_t* bias, const scalar_t* residual,
@@ -43,10 +86,11 @@ extern "C" __global__ void conv2d(const scalar_t* x, const scalar_t* w, const sc
   const int first_q = blockIdx.x * BLOCK_W * OUT_W, first_p = blockIdx.y * BLOCK_H * OUT_H;
   const int k = blockIdx.z % K, channels = C / GROUPS, first = k / (K / GROUPS) * channels;
   const long long n = blockIdx.z / K;
-  const int top = first_p * STRIDE_H - PAD_H, left = first_q * STRIDE_W - PAD_W;
-  float sums[OUT_H][OUT_W];
-  for (int i = 0; i < OUT_H; ++i)
-    for (int j = 0; j < OUT_W; ++j) sums[i][j] = 0;
+  Plane plane = {nullptr, first_p * STRIDE_H - PAD_H, first_q * STRIDE_W - PAD_W, H, W, NHWC ? C : 1};
+  const bool inside =
+      plane.top >= 0 && plane.left >= 0 && plane.top + kTileH <= H && plane.left + kTileW <= W;  // the whole block
+  const int tap_step = NHWC ? channels : 1;
+  float sums[OUT_H][OUT_W] = {};
 #if STAGE
   extern __shared__ float staged[];
   float* taps = staged;
@@ -55,47 +99,29 @@ extern "C" __global__ void conv2d(const scalar_t* x, const scalar_t* w, const sc
 #endif
 
   for (int c = 0; c < channels; ++c) {
-    const scalar_t* image = x + (NHWC ? n * H * W * C + first + c : (n * C + first + c) * H * W);
+    plane.pixels = x + (NHWC ? n * H * W * C + first + c : (n * C + first + c) * H * W);
     const scalar_t* filter = w + (NHWC ? (long long)k * kR * kS * channels + c : ((long long)k * channels + c) * kR * kS);
 #if STAGE
-    for (int at = thread; at < kR * kS; at += BLOCK_W * BLOCK_H) {
-      taps[at] = ak::to_float(filter[(long long)at * (NHWC ? channels : 1)]);
-    }
+    for (int at = thread; at < kR * kS; at += BLOCK_W * BLOCK_H) taps[at] = ak::to_float(filter[at * tap_step]);
     for (int at = thread; at < kTileH * kTileW; at += BLOCK_W * BLOCK_H) {
-      tile[at] = pixel_of(image, top + at / kTileW, left + at % kTileW, H, W, C);
+      tile[at] = plane.at<false>(at / kTileW, at % kTileW);
     }
     __syncthreads();
-#endif
-#pragma unroll
-    for (int r = 0; r < kR; ++r) {
-#pragma unroll
-      for (int s = 0; s < kS; ++s) {
-#if STAGE
-        const float tap = taps[r * kS + s];
-#else
-        const float tap = ak::to_float(filter[(long long)(r * kS + s) * (NHWC ? channels : 1)]);
-#endif
-        for (int i = 0; i < OUT_H; ++i) {
-          for (int j = 0; j < OUT_W; ++j) {
-            const int h = (i * BLOCK_H + threadIdx.y) * STRIDE_H + r * DILATION_H;
-            const int v = (j * BLOCK_W + threadIdx.x) * STRIDE_W + s * DILATION_W;
-#if STAGE
-            sums[i][j] += tap * tile[h * kTileW + v];
-#else
-            sums[i][j] += tap * pixel_of(image, top + h, left + v, H, W, C);
-#endif
-          }
-        }
-      }
-    }
-#if STAGE
+    add_channel<true>(sums, Tile{tile}, taps, 1);
     __syncthreads();
+#else
+    if (inside) {
+      add_channel<true>(sums, plane, filter, tap_step);
+    } else {
+      add_channel<false>(sums, plane, filter, tap_step);
+    }
 #endif
   }
+  (void)inside;
 
   for (int i = 0; i < OUT_H; ++i) {
     for (int j = 0; j < OUT_W; ++j) {
-      const int p = first_p + i * BLOCK_H + threadIdx.y, q = first_q + j * BLOCK_W + threadIdx.x;
+      const int p = first_p + row_of(i), q = first_q + column_of(j);
       if (p >= P || q >= Q) continue;
       const long long at = NHWC ? ((n * P + p) * Q + q) * K + k : ((n * K + k) * P + p) * Q + q;
       float sum = sums[i][j];
