@@ -10,7 +10,7 @@ namespace ak::kernel {
 namespace {
 
 Status read_dtypes(const FileText& file, const TableReader& root, KernelFile& out) {
-  static constexpr DType kTensorTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
+  static constexpr DType kTensorTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
   std::vector<std::string> known;
   for (const DType dtype : kTensorTypes) known.emplace_back(name(dtype));
   if (!root.has("dtypes"))
