@@ -39,6 +39,9 @@ typedef struct AkModule {
   AkBuiltins* (*builtins)(void);     ///< of the calling OS thread (thread-local storage of the module)
   /// Static __shared__ memory is thread-local storage of the module, one copy an OS thread: the range for the calling
   /// OS thread. Calling it once per OS thread also allocates the storage, which must happen before the jail closes.
+  /// Checked builds must reach __shared__ variables through a reference whose origin the compiler cannot see (asm
+  /// volatile("" : "+r"(pointer))): g++ does not instrument thread-local accesses at constant offsets (s[0], scalars),
+  /// which would then look like missing writes.
   void (*shared_range)(void** begin, uint64_t* bytes);
 } AkModule;
 
@@ -54,6 +57,10 @@ void* ak_rt_dynamic_shared(void);                     ///< of the current block,
 void ak_rt_grid_barrier(void);                        ///< cooperative launches; a fault elsewhere
 void ak_rt_yield(void);                               ///< atomics, __nanosleep, volatile accesses
 void ak_rt_trap(void);                                ///< __trap, failed assert
+/// Checked builds only: announces an atomic or volatile access whose own instrumentation is off (a function with
+/// no_sanitize_address). Bounds and initialisation are checked as for other accesses; it never races, and two threads
+/// that both made such accesses after a plain access count as ordered (locks, flags).
+void ak_rt_atomic(const void* address, uint32_t bytes, int is_store);
 /// A spin-wait may call this in every basic block (-fsanitize-coverage=trace-pc): yields now and then.
 void __sanitizer_cov_trace_pc(void);
 
