@@ -1,0 +1,80 @@
+// Every kernel file and reference that is shipped compiles for a GPU as well, although most tests run on the
+// CPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "autokernel/base/sandbox.h"
+#include "autokernel/device/cuda/nvrtc_compiler.h"
+#include "autokernel/embed/device_headers.h"
+#include "autokernel/embed/ops.h"
+#include "autokernel/harness/signature.h"
+#include "autokernel/kernel/kernel_file.h"
+#include "autokernel/kernel/launch.h"
+#include "autokernel/op/op_family.h"
+
+namespace ak::cuda {
+namespace {
+
+using ::testing::IsEmpty;
+
+class ShippedKernels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto location = find_nvrtc(NvrtcSearch::from_environment());
+    if (!location) GTEST_SKIP() << location.error().message;
+    if (location->includes.empty()) GTEST_SKIP() << "no CUDA headers beside " << location->library;
+    if (!sandbox_support().complete()) GTEST_SKIP() << "this kernel lacks " << sandbox_support().missing();
+    options_.location = *location;
+    options_.headers = embed::device_headers();
+    auto registry = op::Registry::create(embed::ops(), {});
+    ASSERT_TRUE(registry.has_value()) << registry.error().message;
+    registry_ = std::move(*registry);
+  }
+
+  /// The text's [defaults] on the family's first smoke problem.
+  Binary compile(const op::Family& family, const std::string& name, const std::string& text, DType dtype,
+                 const kernel::Signature& signature) {
+    const auto file = kernel::parse(text, name);
+    EXPECT_TRUE(file.has_value()) << file.error().message;
+    if (!file || (!file->dtypes.empty() && !file->supports(dtype))) return {};
+    const auto problem = op::make_problem(family, family.sizes.at("smoke").front(), dtype);
+    EXPECT_TRUE(problem.has_value()) << problem.error().message;
+    auto source =
+        kernel::make_source(*file, file->defaults, *problem, signature, DeviceInfo{}, Build::kTimed);
+    EXPECT_TRUE(source.has_value()) << source.error().message;
+    source->arch = "sm_90a";
+    auto compiler = NvrtcCompiler::create(options_);
+    const auto outcome = compiler->compile(*source);
+    EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
+    EXPECT_TRUE(outcome->binary.has_value()) << name << ": " << outcome->failure->message;
+    return outcome->binary.value_or(Binary{});
+  }
+
+  NvrtcOptions options_;
+  std::optional<op::Registry> registry_;
+};
+
+TEST_F(ShippedKernels, KernelFilesCompileForAGpuAndPassItsAudit) {
+  for (const op::Family& family : registry_->families()) {
+    for (const op::KernelSource& kernel : family.kernels) {
+      for (const DType dtype : family.dtypes) {
+        const Binary binary = compile(family, kernel.name, kernel.text, dtype, harness::signature_of(family));
+        EXPECT_THAT(binary.facts.forbidden, IsEmpty()) << kernel.name;
+        EXPECT_THAT(binary.facts.mutable_globals, IsEmpty()) << kernel.name;
+      }
+    }
+  }
+}
+
+TEST_F(ShippedKernels, ReferencesCompileForAGpu) {
+  for (const op::Family& family : registry_->families()) {
+    for (const DType dtype : family.dtypes) {
+      const Binary binary = compile(family, family.name + "/reference.cu", family.reference, dtype,
+                                    harness::reference_signature(family));
+      EXPECT_EQ(binary.format, "cubin") << family.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ak::cuda
