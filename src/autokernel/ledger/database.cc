@@ -1,5 +1,6 @@
 #include "autokernel/ledger/database.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -97,6 +98,8 @@ std::unique_ptr<SQLite::Database> open_read_only(const std::filesystem::path& pa
 
 }  // namespace
 
+namespace {
+
 tl::unexpected<Error> database_error(const SQLite::Exception& exception, const std::filesystem::path& path,
                                      std::string_view what) {
   const std::string file = path.string();
@@ -133,6 +136,26 @@ tl::unexpected<Error> database_error(const SQLite::Exception& exception, const s
           what, file, exception.what());
     default:
       return internal_error("{}: {}: {}", what, file, exception.what());
+  }
+}
+
+}  // namespace
+
+tl::unexpected<Error> handled_exception(const std::filesystem::path& path, std::string_view what) {
+  try {
+    throw;
+  } catch (const SQLite::Exception& exception) {
+    return database_error(exception, path, what);
+  } catch (const std::exception& exception) {
+    return internal_error("{}: {}: {}", what, path.string(), exception.what());
+  }
+}
+
+void bind_optional(SQLite::Statement& statement, int index, const std::optional<std::string>& text) {
+  if (text) {
+    statement.bind(index, *text);
+  } else {
+    statement.bind(index);
   }
 }
 

@@ -1,5 +1,7 @@
 // The experiments of a Ledger.
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <nlohmann/json.hpp>
 
 #include "autokernel/ledger/database.h"

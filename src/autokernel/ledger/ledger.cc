@@ -1,5 +1,7 @@
 #include "autokernel/ledger/ledger.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <nlohmann/json.hpp>
 
 #include "autokernel/ledger/database.h"

@@ -13,8 +13,8 @@ namespace ak::ledger {
 
 class ResultsTable {
  public:
-  /// The whole table with its header. Unknown values are "n/a"; tabs and line ends in texts become blanks. Rows of
-  /// finished experiments never change, so they are read from the ledger once.
+  /// The whole table with its header. Unknown values are "n/a"; tabs and line ends in texts become blanks.
+  /// Rows of finished experiments never change, so they are read from the ledger once.
   Result<std::string> text(const Ledger& ledger);
 
  private:

@@ -1,5 +1,7 @@
 #include "autokernel/ledger/row_codecs.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 

@@ -1,14 +1,16 @@
 #pragma once
 // Rows of the tables <-> core's values. Private to the library.
 
-#include <SQLiteCpp/SQLiteCpp.h>
-
 #include <optional>
 #include <string>
 
 #include "autokernel/base/json.h"
 #include "autokernel/base/result.h"
 #include "autokernel/ledger/ledger.h"
+
+namespace SQLite {
+class Statement;
+}
 
 namespace ak::ledger {
 
