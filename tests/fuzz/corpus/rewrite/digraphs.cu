@@ -1,0 +1,4 @@
+<%: %>:> %: include <: x
+__sha\
+red__ int\
+ y;

@@ -1,0 +1,3 @@
+#include "/etc/passwd"
+#  include <a/../../b>
+#include

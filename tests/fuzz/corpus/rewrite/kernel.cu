@@ -1,0 +1,1 @@
+__global__ void __launch_bounds__(4) k(volatile int*p){__shared__ Foo<a, B<c>> x[3];}

@@ -1,0 +1,1 @@
+__shared__ __shared__ ( [ { ; } ] ) ; __shared__
