@@ -4,6 +4,7 @@
 
 #include "autokernel/harness/pipeline.h"
 #include "autokernel/harness/signature.h"
+#include "autokernel/kernel/space.h"
 
 namespace ak::harness {
 namespace {

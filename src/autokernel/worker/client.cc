@@ -53,7 +53,7 @@ Result<Json> Client::call(Json request, std::string_view expected, milliseconds 
     broken_ = true;
     return environment_error("the worker ended unexpectedly{}", tail_of_errors(child_.err()));
   }
-  Json reply = std::move(*read.message);
+  AK_TRY(reply, parse_json(read.message, "the worker's answer"));
   AK_TRY(fields, JsonReader::object(reply, "answer"));
   AK_TRY(type, fields.get_string("type"));
   if (type != expected) return tl::unexpected(error_from_message(reply, expected));

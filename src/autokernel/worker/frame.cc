@@ -24,18 +24,18 @@ std::string encode_frame(const Json& message) {
   return frame + payload;
 }
 
-Result<std::optional<Json>> FrameReader::next() {
+Result<std::optional<std::string>> FrameReader::next() {
   std::size_t start = buffer_.find(kMagic);
   if (start == std::string::npos) {
     // Keep what may be the beginning of a magic word.
     std::size_t keep = std::min(buffer_.size(), kMagic.size() - 1);
     skipped_ += buffer_.size() - keep;
     buffer_.erase(0, buffer_.size() - keep);
-    return std::optional<Json>();
+    return std::optional<std::string>();
   }
   skipped_ += start;
   buffer_.erase(0, start);
-  if (buffer_.size() < kHeaderBytes) return std::optional<Json>();
+  if (buffer_.size() < kHeaderBytes) return std::optional<std::string>();
   std::uint32_t length = 0;
   for (int i = 0; i < 4; ++i) {
     length |= static_cast<std::uint32_t>(static_cast<unsigned char>(buffer_[kMagic.size() + i])) << (8 * i);
@@ -43,10 +43,10 @@ Result<std::optional<Json>> FrameReader::next() {
   if (length > kMaxFrameBytes) {
     return environment_error("a frame of {} bytes exceeds the limit of {}", length, kMaxFrameBytes);
   }
-  if (buffer_.size() < kHeaderBytes + length) return std::optional<Json>();
-  AK_TRY(json, parse_json(std::string_view(buffer_).substr(kHeaderBytes, length), "frame"));
+  if (buffer_.size() < kHeaderBytes + length) return std::optional<std::string>();
+  std::string payload = buffer_.substr(kHeaderBytes, length);
   buffer_.erase(0, kHeaderBytes + length);
-  return std::optional<Json>(std::move(json));
+  return std::optional<std::string>(std::move(payload));
 }
 
 Result<ReadOutcome> read_message(int fd, FrameReader& reader, std::optional<std::chrono::milliseconds> deadline,
@@ -54,11 +54,11 @@ Result<ReadOutcome> read_message(int fd, FrameReader& reader, std::optional<std:
   auto end = deadline ? std::optional(std::chrono::steady_clock::now() + *deadline) : std::nullopt;
   while (true) {
     AK_TRY(message, reader.next());
-    if (message) return ReadOutcome{ReadEnd::kMessage, std::move(message)};
+    if (message) return ReadOutcome{ReadEnd::kMessage, std::move(*message)};
     int wait_ms = -1;
     if (end) {
       auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
-      if (left.count() <= 0) return ReadOutcome{ReadEnd::kTimeout, std::nullopt};
+      if (left.count() <= 0) return ReadOutcome{ReadEnd::kTimeout, {}};
       wait_ms = static_cast<int>(std::min<std::int64_t>(left.count() + 1, 3'600'000));
     }
     pollfd fds[2] = {{fd, POLLIN, 0}, {watch_fd, 0, 0}};  // of watch_fd only the hang-up counts

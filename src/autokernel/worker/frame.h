@@ -27,8 +27,9 @@ std::string encode_frame(const Json& message);
 class FrameReader {
  public:
   void feed(std::string_view bytes) { buffer_.append(bytes); }
-  /// nullopt: more bytes are needed. A frame that is too long or no JSON is an error; the stream is then unusable.
-  Result<std::optional<Json>> next();
+  /// The payload of the next frame; nullopt: more bytes are needed. A frame that is too long is an error; the stream is
+  /// then unusable.
+  Result<std::optional<std::string>> next();
   std::size_t skipped() const { return skipped_; }  ///< bytes before magic words
 
  private:
@@ -39,7 +40,7 @@ class FrameReader {
 enum class ReadEnd { kMessage, kEof, kTimeout };
 struct ReadOutcome {
   ReadEnd end = ReadEnd::kEof;
-  std::optional<Json> message;
+  std::string message;  ///< the payload of a frame: JSON, unless the peer is broken
 };
 
 /// Waits for one message on `fd`. `watch_fd` (or -1): end-of-file there ends the wait as kEof too.

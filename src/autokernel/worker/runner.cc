@@ -82,7 +82,8 @@ int run_runner(RunnerOptions options, int in, int out) {
       return 3;
     }
     if (read->end != ReadEnd::kMessage) return 0;
-    Result<Json> reply = runner.answer(*read->message);
+    Result<Json> request = parse_json(read->message, "request");
+    Result<Json> reply = request ? runner.answer(*request) : std::move(request);
     if (!write_message(out, reply ? *reply : error_message(reply.error()))) return 3;
   }
 }

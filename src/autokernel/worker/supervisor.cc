@@ -37,20 +37,22 @@ class Supervisor {
     while (true) {
       Result<ReadOutcome> read = read_message(in_, reader, std::nullopt);
       if (!read || read->end != ReadEnd::kMessage) return read ? 0 : 3;
-      std::optional<Json> reply = handle(std::move(*read->message));
+      Result<Json> request = parse_json(read->message, "request");
+      Json reply = request ? handle(std::move(*request)) : error_message(request.error());
       if (parent_gone_) return 0;
-      if (reply && !write_message(out_, *reply)) return 0;
+      if (!reply.is_null() && !write_message(out_, reply)) return 0;
     }
   }
 
  private:
-  std::optional<Json> handle(Json request) {
+  /// null: no answer is due.
+  Json handle(Json request) {
     std::string type = request.is_object() ? request.value("type", std::string()) : std::string();
     if (type == "text") return keep_text(request);
     if (type == "hello") hello_ = request;
     if (type == "fresh") {  // the parent wants the next request to meet a new process
       runner_.reset();
-      return std::nullopt;
+      return nullptr;
     }
     if (Status texts = put_texts(request, texts_); !texts) return error_message(texts.error());
     if (!runner_) {
@@ -62,12 +64,12 @@ class Supervisor {
     return forward(request, type);
   }
 
-  std::optional<Json> keep_text(const Json& request) {
+  Json keep_text(const Json& request) {
     std::string hash = request.value("hash", std::string());
     std::string text = request.value("text", std::string());
     if (content_hash(text) != hash) return error_message({ErrorCode::kEnvironment, "a text does not match its hash"});
     texts_[hash] = std::move(text);
-    return std::nullopt;
+    return nullptr;
   }
 
   Status start() {
@@ -86,7 +88,8 @@ class Supervisor {
       runner_.reset();
       return environment_error("the runner did not start: {}", how);
     }
-    hello_reply_ = std::move(*read.message);
+    AK_TRY(reply, parse_json(read.message, "the runner's hello"));
+    hello_reply_ = std::move(reply);
     if (hello_reply_.value("type", std::string()) == "error") {
       Error error = error_from_message(hello_reply_, "hello");
       runner_.reset();
@@ -95,7 +98,7 @@ class Supervisor {
     return {};
   }
 
-  std::optional<Json> forward(const Json& request, const std::string& type) {
+  Json forward(const Json& request, const std::string& type) {
     auto deadline = options_.default_deadline;
     if (request.contains("deadline_s") && request["deadline_s"].is_number()) {
       deadline = milliseconds(static_cast<std::int64_t>(request["deadline_s"].get<double>() * 1000));
@@ -105,10 +108,12 @@ class Supervisor {
                                        : Result<ReadOutcome>(ReadOutcome{});
     relay_errors();
     if (read && read->end == ReadEnd::kMessage) {
-      if (read->message->value("usable", true) == false) runner_.reset();
-      return std::move(*read->message);
+      Result<Json> reply = parse_json(read->message, "the runner's answer");
+      bool usable = reply && reply->is_object() && reply->value("usable", true);
+      if (!usable) runner_.reset();
+      return reply ? std::move(*reply) : error_message(reply.error());
     }
-    if (read && read->end == ReadEnd::kEof && parent_has_gone()) return std::nullopt;
+    if (read && read->end == ReadEnd::kEof && parent_has_gone()) return nullptr;
     std::string how = read ? describe_end(read->end) : read.error().message;
     bool timed_out = read && read->end == ReadEnd::kTimeout;
     runner_.reset();

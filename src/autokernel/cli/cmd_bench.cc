@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "autokernel/cli/commands.h"
+#include "autokernel/cli/verdict_text.h"
+#include "autokernel/harness/harness.h"
+
+namespace ak::cli {
+namespace {
+
+Result<std::uint64_t> seed_of(const std::string& text) {
+  if (text.empty()) return secret_seed();
+  if (text.size() > 16 || text.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return usage_error("--seed {}: expected up to 16 hexadecimal digits", text);
+  }
+  return std::stoull(text, nullptr, 16);
+}
+
+}  // namespace
+
+Result<int> run_bench(Session& session, const BenchOptions& options) {
+  auto start = session.clock().now();
+  AK_TRY(pool, session.start_pool());
+  const DeviceInfo& device = pool->hello().device;
+  AK_TRY(loaded, load_kernel(session, options.file, options.target, device));
+  AK_TRY(config, kernel::config_with(loaded.file, options.set));
+  AK_TRY(seed, seed_of(options.seed));
+  harness::Job job;
+  job.target = loaded.target;
+  job.candidate = {loaded.file.name, loaded.file.text, config};
+  job.depth = options.quick ? harness::Depth::kSmoke : harness::Depth::kFull;
+  job.seed = seed;
+  AK_TRY(registry, session.registry());
+  AK_TRY(sources, harness::sources_of(job, *registry, device));
+  AK_TRY(verdict, pool->compile_and_judge(job, sources, worker::Freshness::kReuse));
+  double wall_s = seconds_between(start, session.clock().now());
+  if (session.options().json) {
+    session.print_json(bench_json(verdict, wall_s));
+  } else {
+    session.print(bench_text(verdict, loaded.file, config, wall_s));
+  }
+  return verdict.passed ? 0 : 1;
+}
+
+Result<int> run_compare(Session& session, const CompareOptions& options) {
+  AK_TRY(pool, session.start_pool());
+  const DeviceInfo& device = pool->hello().device;
+  AK_TRY(incumbent, load_kernel(session, options.incumbent, options.target, device));
+  AK_TRY(candidate, load_kernel(session, options.candidate, options.target, device));
+  if (incumbent.target.op != candidate.target.op) {
+    return usage_error("{} is a kernel of `{}`, {} of `{}`: nothing to compare", options.incumbent, incumbent.target.op,
+                       options.candidate, candidate.target.op);
+  }
+  AK_TRY(incumbent_config, kernel::config_with(incumbent.file, options.set_incumbent));
+  AK_TRY(candidate_config, kernel::config_with(candidate.file, options.set_candidate));
+  harness::Job job;
+  job.target = incumbent.target;
+  std::erase_if(job.target.problems, [&](const TargetProblem& each) {
+    return !candidate.file.supports(each.problem.dtype) || !incumbent.file.supports(each.problem.dtype);
+  });
+  if (job.target.problems.empty()) return usage_error("the two files have no dtype in common");
+  job.candidate = {candidate.file.name, candidate.file.text, candidate_config};
+  job.incumbent = harness::CandidateText{incumbent.file.name, incumbent.file.text, incumbent_config};
+  job.seed = secret_seed();
+  AK_TRY(registry, session.registry());
+  AK_TRY(sources, harness::sources_of(job, *registry, device));
+  AK_TRY(verdict, pool->compile_and_judge(job, sources, worker::Freshness::kReuse));
+  if (session.options().json) {
+    session.print_json(compare_json(verdict));
+  } else {
+    session.print(compare_text(verdict, incumbent.file.name, candidate.file.name));
+  }
+  return verdict.passed ? 0 : 1;
+}
+
+}  // namespace ak::cli

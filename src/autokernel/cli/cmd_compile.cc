@@ -1,0 +1,98 @@
+#include <nlohmann/json.hpp>
+
+#include "autokernel/base/file.h"
+#include "autokernel/base/text_table.h"
+#include "autokernel/cli/commands.h"
+#include "autokernel/cli/compilers.h"
+#include "autokernel/harness/signature.h"
+#include "autokernel/kernel/launch.h"
+#include "autokernel/kernel/space.h"
+
+namespace ak::cli {
+namespace {
+
+std::string binary_text(const Binary& binary, const std::string& compiler) {
+  std::string out = fmt::format("compiled: {} for {} by {}{}, {} bytes, {:.3f} s\n", binary.format, binary.arch, compiler,
+                                binary.sandboxed ? "" : " WITHOUT a sandbox", binary.bytes.size(), binary.compile_s);
+  using Align = TextTable::Align;
+  TextTable table({"entry", "registers", "local bytes", "static shared bytes"},
+                  {Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
+  for (const Entry& entry : binary.entries) {
+    table.add_row({entry.name, entry.registers > 0 ? std::to_string(entry.registers) : "-",
+                   std::to_string(entry.local_bytes), std::to_string(entry.static_shared_bytes)});
+  }
+  out += table.plain();
+  for (const std::string& item : binary.facts.forbidden) out += fmt::format("forbidden: {}\n", item);
+  for (const std::string& item : binary.facts.mutable_globals) out += fmt::format("mutable_global: {}\n", item);
+  for (const std::string& item : binary.facts.noted) out += fmt::format("note: {}\n", item);
+  if (!binary.log.empty()) out += "log:\n" + binary.log + "\n";
+  return out;
+}
+
+Json binary_json(const Binary& binary, const std::string& compiler) {
+  Json entries = Json::array();
+  for (const Entry& entry : binary.entries) {
+    entries.push_back({{"name", entry.name},
+                       {"registers", entry.registers},
+                       {"local_bytes", entry.local_bytes},
+                       {"static_shared_bytes", entry.static_shared_bytes}});
+  }
+  return {{"schema", 1},
+          {"compiled", true},
+          {"format", binary.format},
+          {"arch", binary.arch},
+          {"compiler", compiler},
+          {"bytes", binary.bytes.size()},
+          {"seconds", binary.compile_s},
+          {"sandbox", binary.sandboxed ? "on" : "off"},
+          {"entries", std::move(entries)},
+          {"forbidden", binary.facts.forbidden},
+          {"mutable_globals", binary.facts.mutable_globals},
+          {"noted", binary.facts.noted},
+          {"log", binary.log}};
+}
+
+}  // namespace
+
+Result<int> run_compile(Session& session, const CompileOptions& options) {
+  AK_TRY(made, make_compiler(session, options.arch));
+  AK_TRY(loaded, load_kernel(session, options.file, options.target, made.device));
+  AK_TRY(config, kernel::config_with(loaded.file, options.set));
+  if (!loaded.file.supports_arch(options.arch)) {
+    return usage_error("--arch {}: {} declares the targets it can be compiled for (`arch`), and this is none of them",
+                       options.arch, loaded.file.name);
+  }
+  const Problem& problem = loaded.target.problems.front().problem;
+  AK_TRY(invalid, kernel::check_config(loaded.file, config, problem, made.device));
+  if (invalid) return usage_error("{} on {}: {}", config.to_string(), problem.label(), invalid->reason);
+  AK_TRY(registry, session.registry());
+  AK_TRY(family, registry->find(loaded.target.op));
+  AK_TRY(source, kernel::make_source(loaded.file, config, problem, harness::signature_of(*family), made.device,
+                                     Build::kTimed));
+  source.arch = options.arch;
+  AK_TRY(outcome, made.compiler->compile(source));
+  if (!outcome.binary) {
+    if (session.options().json) {
+      session.print_json({{"schema", 1},
+                          {"compiled", false},
+                          {"failure", {{"kind", std::string(name(outcome.failure->kind))},
+                                       {"message", outcome.failure->message}}}});
+    } else {
+      session.print(fmt::format("failure_kind: {}\n{}\n", name(outcome.failure->kind), outcome.failure->message));
+    }
+    return 1;
+  }
+  if (!options.output.empty()) AK_TRY_VOID(write_file_atomic(options.output, outcome.binary->bytes));
+  std::string compiler = made.compiler->description();
+  if (session.options().json) {
+    session.print_json(binary_json(*outcome.binary, compiler));
+  } else if (options.ptx) {
+    if (outcome.binary->ptx.empty()) return usage_error("--ptx: {} makes no PTX", compiler);
+    session.print(outcome.binary->ptx);
+  } else {
+    session.print(binary_text(*outcome.binary, compiler));
+  }
+  return 0;
+}
+
+}  // namespace ak::cli

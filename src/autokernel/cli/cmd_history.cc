@@ -1,0 +1,130 @@
+#include <nlohmann/json.hpp>
+
+#include "autokernel/base/text_table.h"
+#include "autokernel/cli/commands.h"
+#include "autokernel/cli/verdict_text.h"
+#include "autokernel/report/report.h"
+
+namespace ak::cli {
+namespace {
+
+Json experiment_json(const Experiment& each) {
+  Json json = {{"experiment", each.id},
+               {"target", each.target},
+               {"tag", each.tag},
+               {"proposer", each.proposer},
+               {"description", each.description},
+               {"decision", std::string(name(each.decision))},
+               {"objective_us", each.objective_us},
+               {"commit", each.commit},
+               {"kernel_hash", each.kernel_hash},
+               {"seed", each.seed},
+               {"started_at", each.started_at},
+               {"ended_at", each.ended_at}};
+  if (each.confirmation) {
+    json["confirmation"] = {{"ratio", each.confirmation->ratio},
+                            {"ci_low", each.confirmation->ci_low},
+                            {"ci_high", each.confirmation->ci_high}};
+  }
+  return json;
+}
+
+std::string trials_table(const std::vector<Trial>& trials) {
+  using Align = TextTable::Align;
+  TextTable table({"trial", "problem", "config", "time", "start / this", "result"},
+                  {Align::kRight, Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
+  for (const Trial& trial : trials) {
+    table.add_row({std::to_string(trial.id), trial.problem_id, trial.config.to_string(),
+                   trial.time ? format_us(trial.time->median_us) : "-",
+                   trial.versus ? fmt::format("{:.3f}x", trial.versus->ratio) : "-",
+                   trial.failure ? fmt::format("{} ({})", name(trial.failure->kind), trial.failure->check) : "pass"});
+  }
+  return table.plain();
+}
+
+}  // namespace
+
+Result<int> run_log(Session& session, const HistoryOptions& options) {
+  AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
+  AK_TRY(experiments, workspace.ledger().experiments({options.target, options.tag}));
+  if (session.options().json) {
+    Json list = Json::array();
+    for (const Experiment& each : experiments) list.push_back(experiment_json(each));
+    session.print_json({{"schema", 1}, {"experiments", std::move(list)}});
+    return 0;
+  }
+  using Align = TextTable::Align;
+  TextTable table({"experiment", "target", "proposer", "decision", "objective", "ended", "description"},
+                  {Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight});
+  for (const Experiment& each : experiments) {
+    table.add_row({std::to_string(each.id), each.target, each.proposer, std::string(name(each.decision)),
+                   each.objective_us > 0 ? format_us(each.objective_us) : "-", each.ended_at, each.description});
+  }
+  session.print(table.plain());
+  return 0;
+}
+
+Result<int> run_show(Session& session, const HistoryOptions& options) {
+  AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
+  AK_TRY(experiment, workspace.ledger().experiment(options.experiment));
+  AK_TRY(trials, workspace.ledger().trials(experiment.id));
+  AK_TRY(context, workspace.ledger().context(experiment.id));
+  std::string diff;
+  if (!experiment.commit.empty()) {
+    AK_TRY(text, workspace.git().diff(experiment.commit));
+    diff = std::move(text);
+  }
+  if (session.options().json) {
+    Json json = experiment_json(experiment);
+    json["schema"] = 1;
+    json["device"] = {{"kind", context.device.kind}, {"name", context.device.name}};
+    json["compiler"] = context.compiler;
+    json["diff"] = diff;
+    Json rows = Json::array();
+    for (const Trial& trial : trials) {
+      Json row = {{"trial", trial.id}, {"problem", trial.problem_id}, {"config", trial.config.to_string()},
+                  {"passed", trial.passed}, {"time_us", nullptr}, {"failure", nullptr}};
+      if (trial.time) row["time_us"] = trial.time->median_us;
+      if (trial.versus) row["ratio"] = trial.versus->ratio;
+      if (trial.failure) row["failure"] = {{"kind", std::string(name(trial.failure->kind))},
+                                           {"check", trial.failure->check},
+                                           {"message", trial.failure->message}};
+      rows.push_back(std::move(row));
+    }
+    json["trials"] = std::move(rows);
+    session.print_json(json);
+    return 0;
+  }
+  std::string out = fmt::format(
+      "experiment: {}\ntarget: {}\nproposer: {}\ndecision: {}\ndescription: {}\ndevice: {} ({})\ncompiler: {}\nstarted: {}\n"
+      "ended: {}\nseed: {}\ncommit: {}\n",
+      experiment.id, experiment.target, experiment.proposer, name(experiment.decision), experiment.description,
+      context.device.name, context.device.kind, context.compiler, experiment.started_at,
+      experiment.ended_at.empty() ? "-" : experiment.ended_at, experiment.seed,
+      experiment.commit.empty() ? "-" : experiment.commit);
+  if (experiment.confirmation) {
+    out += fmt::format("speedup: {:.3f}x (95 % CI {:.3f} to {:.3f})\n", experiment.confirmation->ratio,
+                       experiment.confirmation->ci_low, experiment.confirmation->ci_high);
+  }
+  session.print(out + "\n" + trials_table(trials) + (diff.empty() ? "" : "\n" + diff));
+  return 0;
+}
+
+Result<int> run_report(Session& session) {
+  AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
+  AK_TRY(report, report::build(workspace.ledger()));
+  AK_TRY(paths, report::write_reports(workspace));
+  if (session.options().json) {
+    session.print_json({{"schema", 1},
+                        {"markdown", paths.markdown.string()},
+                        {"html", paths.html.string()},
+                        {"progress", paths.progress.string()}});
+    return 0;
+  }
+  session.print(report::terminal(report));
+  session.print(fmt::format("\nmarkdown: {}\nprogress: {}\nhtml: {}\n", paths.markdown.string(), paths.progress.string(),
+                            paths.html.string()));
+  return 0;
+}
+
+}  // namespace ak::cli

@@ -1,0 +1,174 @@
+#include "autokernel/cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+
+#include "autokernel/cli/commands.h"
+#include "autokernel/device/cpu/jail_main.h"
+#include "autokernel/device/cuda/nvrtc_child.h"
+
+namespace ak::cli {
+namespace {
+
+using Run = std::function<Result<int>(Session&)>;
+
+/// Collects what the chosen subcommand is to do; the options live as long as the parser.
+struct Parsed {
+  GlobalOptions global;
+  BenchOptions bench;
+  CompareOptions compare;
+  CompileOptions compile;
+  TuneOptions tune;
+  HistoryOptions history;
+  OpsOptions ops;
+  WorkerOptions worker;
+  std::string strategy, budget, seed, threshold;
+  Run run;
+};
+
+void add_global(CLI::App& app, GlobalOptions& global) {
+  app.add_flag("--json", global.json, "print one JSON object instead of text");
+  app.add_flag("-q,--quiet", global.quiet, "no progress and no notes, only warnings and results");
+  app.add_option("--device", global.device, "auto, cpu (default: the setting `device`)");
+  app.add_option("-w,--workspace", global.workspace, "folder of ledger, history and reports (default: ./.autokernel)");
+  app.add_option("--ops", global.ops, "a folder of op families of your own; may be repeated");
+  app.add_option("--worker", global.worker, "command of a worker elsewhere, e.g. --worker ssh box autokernel worker")
+      ->expected(1, 64);
+  app.add_flag("--unsafe-no-sandbox", global.unsafe_no_sandbox, "compile without Landlock and seccomp; recorded");
+}
+
+void add_target(CLI::App& app, TargetOptions& target) {
+  app.add_option("--op", target.op, "op family, where the front matter names none");
+  app.add_option("--dims", target.dims, "one problem, e.g. M=4096,N=4096; may be repeated")->expected(1)->take_all();
+  app.add_option("--dtype", target.dtypes, "f32, f16, bf16 (default: all that the file declares)")->delimiter(',');
+  app.add_option("--sizes", target.sizes, "a size set of the family: smoke, sweep, edge, primary, ...");
+}
+
+CLI::App& subcommand(CLI::App& app, Parsed& parsed, const char* name, const char* help, Run run) {
+  CLI::App& sub = *app.add_subcommand(name, help);
+  add_global(sub, parsed.global);
+  sub.callback([&parsed, run = std::move(run)] { parsed.run = run; });
+  return sub;
+}
+
+void add_measuring(CLI::App& app, Parsed& parsed) {
+  CLI::App& bench = subcommand(app, parsed, "bench", "check a kernel file in every stage and time it",
+                               [&](Session& s) { return run_bench(s, parsed.bench); });
+  bench.add_option("FILE", parsed.bench.file, "kernel file")->required();
+  add_target(bench, parsed.bench.target);
+  bench.add_option("--set", parsed.bench.set, "NAME=VALUE of a tunable; may be repeated");
+  bench.add_flag("--quick", parsed.bench.quick, "smoke stage only, no timing");
+  bench.add_option("--seed", parsed.bench.seed, "hexadecimal seed of the inputs, to repeat a failure");
+
+  CLI::App& compare = subcommand(app, parsed, "compare", "time two kernel files against each other in A B B A rounds",
+                                 [&](Session& s) { return run_compare(s, parsed.compare); });
+  compare.add_option("A", parsed.compare.incumbent, "kernel file that is there")->required();
+  compare.add_option("B", parsed.compare.candidate, "kernel file that may replace it")->required();
+  add_target(compare, parsed.compare.target);
+  compare.add_option("--set-a", parsed.compare.set_incumbent, "NAME=VALUE for A");
+  compare.add_option("--set-b", parsed.compare.set_candidate, "NAME=VALUE for B");
+
+  CLI::App& compile = subcommand(app, parsed, "compile", "compile a kernel file; needs no GPU",
+                                 [&](Session& s) { return run_compile(s, parsed.compile); });
+  compile.add_option("FILE", parsed.compile.file, "kernel file")->required();
+  add_target(compile, parsed.compile.target);
+  compile.add_option("--set", parsed.compile.set, "NAME=VALUE of a tunable");
+  compile.add_option("--arch", parsed.compile.arch, "cpu, sm_80, sm_90a, sm_100a, ... (default: cpu)");
+  compile.add_option("-o,--output", parsed.compile.output, "write the binary to this file");
+  compile.add_flag("--ptx", parsed.compile.ptx, "print the PTX");
+}
+
+void add_tune(CLI::App& app, Parsed& parsed) {
+  CLI::App& tune = subcommand(app, parsed, "tune", "search the tunables of a kernel file for the fastest config",
+                              [&](Session& s) {
+                                auto flag = [&](const char* name, const std::string& value) {
+                                  if (!value.empty()) parsed.tune.settings[name] = value;
+                                };
+                                flag("strategy", parsed.strategy);
+                                flag("budget", parsed.budget);
+                                flag("seed", parsed.seed);
+                                flag("threshold", parsed.threshold);
+                                return run_tune(s, parsed.tune);
+                              });
+  tune.add_option("FILE", parsed.tune.file, "kernel file")->required();
+  add_target(tune, parsed.tune.target);
+  tune.add_option("--strategy", parsed.strategy,
+                  "exhaustive, random, local, annealing, genetic, differential-evolution, gradient");
+  tune.add_option("--budget", parsed.budget, "100 (configs), 90s, 10m, 2h, or both: 100,10m");
+  tune.add_option("--seed", parsed.seed, "of the search; the inputs' seeds are always secret");
+  tune.add_option("--threshold", parsed.threshold, "a config is kept if it is faster by more than this (0.01: 1 %)");
+  tune.add_option("--tag", parsed.tune.tag, "name of the history branch autokernel/<tag>");
+  tune.add_flag("--fresh", parsed.tune.fresh, "start anew instead of resuming");
+  tune.add_flag("--write", parsed.tune.write, "write the winner into the [defaults] of FILE itself");
+  tune.add_flag("--dry-run", parsed.tune.dry_run, "only list the valid configs, in the order of the first guess");
+}
+
+void add_history(CLI::App& app, Parsed& parsed) {
+  CLI::App& log = subcommand(app, parsed, "log", "list the experiments of the workspace",
+                             [&](Session& s) { return run_log(s, parsed.history); });
+  log.add_option("--target", parsed.history.target, "only of this target");
+  log.add_option("--tag", parsed.history.tag, "only of this tag");
+  CLI::App& show = subcommand(app, parsed, "show", "one experiment with its trials and its change",
+                              [&](Session& s) { return run_show(s, parsed.history); });
+  show.add_option("N", parsed.history.experiment, "number of the experiment")->required();
+  subcommand(app, parsed, "report", "write reports/ and print the summary", run_report);
+}
+
+void add_about(CLI::App& app, Parsed& parsed) {
+  CLI::App& ops = subcommand(app, parsed, "ops", "list op families, or describe one",
+                             [&](Session& s) { return run_ops(s, parsed.ops); });
+  ops.add_option("NAME", parsed.ops.name, "family to describe");
+  subcommand(app, parsed, "devices", "list devices", run_devices);
+  subcommand(app, parsed, "doctor", "what is found and missing on this machine, with the remedy", run_doctor);
+  subcommand(app, parsed, "config", "every setting with its value and where it comes from", run_config);
+  subcommand(app, parsed, "worker", "serve a parent over standard input and output",
+             [&](Session& s) { return run_worker(s, parsed.worker); })
+      .group("");
+  CLI::App& runner = subcommand(app, parsed, "__runner", "", [&](Session& s) { return run_runner(s, parsed.worker); });
+  runner.add_option("--without", parsed.worker.selftest_without);
+  runner.group("");
+}
+
+int exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUsage: return 2;
+    case ErrorCode::kEnvironment: return 3;
+    case ErrorCode::kInternal: return 4;
+    case ErrorCode::kInterrupted: return 130;
+  }
+  return 4;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted) {
+  // Children of a device or compiler: no option parsing, no session.
+  std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "__jail") return cpu::jail_main();
+  if (first == "__nvrtc") return cuda::nvrtc_child_main();
+
+  CLI::App app("AutoKernel: GPU kernels made fast without a person in the loop", "autokernel");
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+  Parsed parsed;
+  add_measuring(app, parsed);
+  add_tune(app, parsed);
+  add_history(app, parsed);
+  add_about(app, parsed);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fprintf(stderr, "autokernel: %s\nRun with --help for the options.\n", error.what());
+    return 2;
+  }
+  Session session(parsed.global, interrupted);
+  Result<int> code = parsed.run(session);
+  if (code) return *code;
+  std::fprintf(stderr, "autokernel: %s\n", code.error().message.c_str());
+  return exit_code(code.error().code);
+}
+
+}  // namespace ak::cli

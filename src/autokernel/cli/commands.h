@@ -1,0 +1,91 @@
+#pragma once
+// One function per subcommand; command_line.cc parses the options. Each returns its exit code (DESIGN section 12).
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autokernel/cli/session.h"
+#include "autokernel/kernel/kernel_file.h"
+
+namespace ak::cli {
+
+/// Where a kernel file's problems come from: --op, --dims, --dtype, --sizes, or target.toml beside the file.
+struct TargetOptions {
+  std::string op;
+  std::vector<std::string> dims;   ///< each "M=4096,N=4096": one problem
+  std::vector<std::string> dtypes;
+  std::string sizes;               ///< a size set of the family
+};
+
+struct BenchOptions {
+  std::string file;
+  TargetOptions target;
+  std::vector<std::string> set;
+  bool quick = false;
+  bool explain = false;
+  std::string seed;  ///< hexadecimal; empty: a secret one
+};
+Result<int> run_bench(Session& session, const BenchOptions& options);
+
+struct CompareOptions {
+  std::string incumbent, candidate;
+  TargetOptions target;
+  std::vector<std::string> set_incumbent, set_candidate;
+};
+Result<int> run_compare(Session& session, const CompareOptions& options);
+
+struct CompileOptions {
+  std::string file;
+  TargetOptions target;
+  std::vector<std::string> set;
+  std::string arch = "cpu";
+  std::string output;  ///< the binary is written there
+  bool ptx = false;
+};
+Result<int> run_compile(Session& session, const CompileOptions& options);
+
+struct TuneOptions {
+  std::string file;
+  TargetOptions target;
+  std::map<std::string, std::string> settings;  ///< flags that are settings: strategy, budget, seed, threshold
+  std::string tag = "tune";
+  bool fresh = false;
+  bool write = false;  ///< the winner becomes the [defaults] of FILE itself
+  bool dry_run = false;
+};
+Result<int> run_tune(Session& session, const TuneOptions& options);
+
+struct HistoryOptions {
+  std::string target, tag;
+  std::int64_t experiment = 0;
+};
+Result<int> run_log(Session& session, const HistoryOptions& options);
+Result<int> run_show(Session& session, const HistoryOptions& options);
+Result<int> run_report(Session& session);
+
+struct OpsOptions {
+  std::string name;
+};
+Result<int> run_ops(Session& session, const OpsOptions& options);
+Result<int> run_devices(Session& session);
+Result<int> run_doctor(Session& session);
+Result<int> run_config(Session& session);
+
+struct WorkerOptions {
+  std::vector<std::string> selftest_without;  ///< checks that are off: `selftest` alone
+};
+Result<int> run_worker(Session& session, const WorkerOptions& options);
+/// The hidden commands of child processes: __runner, __jail, __nvrtc.
+Result<int> run_runner(Session& session, const WorkerOptions& options);
+
+/// A kernel file with the target that the options give it. Shared by bench, compare, compile and tune.
+struct LoadedKernel {
+  kernel::KernelFile file;
+  Target target;
+};
+Result<LoadedKernel> load_kernel(Session& session, const std::string& path, const TargetOptions& options,
+                                 const DeviceInfo& device);
+
+}  // namespace ak::cli

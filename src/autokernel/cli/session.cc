@@ -1,0 +1,107 @@
+#include "autokernel/cli/session.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "autokernel/base/file.h"
+#include "autokernel/device/cpu/cpu_compiler.h"
+#include "autokernel/device/cpu/cpu_device.h"
+#include "autokernel/embed/device_headers.h"
+
+namespace ak::cli {
+namespace {
+
+/// The files of the user's own families; remote workers do not have their folders.
+std::vector<worker::FamilyFiles> travelling_families(const op::Registry& registry) {
+  std::vector<worker::FamilyFiles> families;
+  for (const op::Family& family : registry.families()) {
+    if (family.origin == op::Family::Origin::kFolder) families.push_back({family.name, family.files});
+  }
+  return families;
+}
+
+}  // namespace
+
+worker::PartsFactory parts_factory(const std::string& device, bool unsafe_no_sandbox) {
+  return [device, unsafe_no_sandbox]() -> Result<worker::RunnerParts> {
+    if (device != "cpu") {
+      return environment_error("device `{}`: not supported yet (this build measures on `cpu` and compiles for CUDA with "
+                               "`autokernel compile --arch`)",
+                               device);
+    }
+    cpu::CpuCompilerOptions options;
+    options.cache = cache_directory();
+    auto headers = embed::device_headers();
+    options.device_headers.assign(headers.begin(), headers.end());
+    options.sandbox = unsafe_no_sandbox ? cpu::SandboxMode::kUnsafeOff : cpu::SandboxMode::kRequired;
+    AK_TRY(compiler, cpu::CpuCompiler::create(std::move(options)));
+    AK_TRY(made, cpu::CpuDevice::create({}));
+    worker::RunnerParts parts;
+    parts.compiler = std::move(compiler);
+    parts.device = std::move(made);
+    return parts;
+  };
+}
+
+Session::Session(GlobalOptions options, const std::atomic<bool>& stop)
+    : options_(std::move(options)), stop_(stop), log_(options_.quiet ? LogLevel::kWarning : LogLevel::kInfo) {}
+
+Result<const op::Registry*> Session::registry() {
+  if (!registry_) {
+    AK_TRY(made, op::Registry::create(op::embedded_families(), options_.ops));
+    registry_ = std::make_unique<op::Registry>(std::move(made));
+  }
+  return registry_.get();
+}
+
+std::filesystem::path Session::workspace_folder() const {
+  if (!options_.workspace.empty()) return options_.workspace;
+  if (const char* folder = std::getenv("AUTOKERNEL_WORKSPACE"); folder != nullptr && *folder != '\0') return folder;
+  return ledger::kDefaultWorkspace;
+}
+
+Result<ledger::Settings> Session::settings(const std::map<std::string, std::string>& flags) const {
+  ledger::SettingsInput input;
+  input.flags = flags;
+  if (!options_.device.empty()) input.flags["device"] = options_.device;
+  input.environment = ledger::process_environment();
+  input.file = workspace_folder() / "autokernel.toml";
+  return ledger::Settings::load(input);
+}
+
+Result<std::string> Session::device_kind() const {
+  AK_TRY(values, settings({}));
+  std::string kind = values.get_text("device");
+  if (kind == "auto") return std::string("cpu");  // the CUDA device measures nothing yet
+  return kind;
+}
+
+std::vector<std::string> Session::worker_command(const std::string& device) const {
+  if (!options_.worker.empty()) return options_.worker;
+  std::vector<std::string> command = {"/proc/self/exe", "worker", "--device", device};
+  if (options_.unsafe_no_sandbox) command.emplace_back("--unsafe-no-sandbox");
+  return command;
+}
+
+Result<std::unique_ptr<worker::Pool>> Session::start_pool() {
+  AK_TRY(families, registry());
+  AK_TRY(device, device_kind());
+  worker::PoolOptions options;
+  options.command = worker_command(device);
+  options.compilers = std::max(1U, std::thread::hardware_concurrency());
+  options.families = travelling_families(*families);
+  return worker::Pool::start(std::move(options));
+}
+
+void Session::print(std::string_view text) const {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+void Session::print_json(const Json& json) const {
+  print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace ak::cli

@@ -1,0 +1,66 @@
+#pragma once
+// The composition root: what the global options mean. Builds registry, settings, devices and workers on demand, so
+// that `autokernel ops` starts no worker and `autokernel log` needs no compiler.
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "autokernel/base/clock.h"
+#include "autokernel/base/json.h"
+#include "autokernel/base/log.h"
+#include "autokernel/ledger/settings.h"
+#include "autokernel/ledger/workspace.h"
+#include "autokernel/op/op_family.h"
+#include "autokernel/worker/pool.h"
+#include "autokernel/worker/runner.h"
+
+namespace ak::cli {
+
+inline constexpr const char* kVersion = AUTOKERNEL_VERSION;
+
+struct GlobalOptions {
+  bool json = false;
+  bool quiet = false;
+  bool unsafe_no_sandbox = false;
+  std::string device;     ///< empty: the setting's
+  std::string workspace;  ///< empty: $AUTOKERNEL_WORKSPACE, then ./.autokernel
+  std::vector<std::string> ops;
+  std::vector<std::string> worker;  ///< command of a worker elsewhere; empty: this binary
+};
+
+class Session {
+ public:
+  Session(GlobalOptions options, const std::atomic<bool>& stop);
+
+  const GlobalOptions& options() const { return options_; }
+  const Clock& clock() const { return clock_; }
+  Log& log() { return log_; }
+  const std::atomic<bool>& stop() const { return stop_; }
+
+  Result<const op::Registry*> registry();
+  /// Flags of a command that are settings (budget, seed, ...), by their names.
+  Result<ledger::Settings> settings(const std::map<std::string, std::string>& flags) const;
+  std::filesystem::path workspace_folder() const;
+  /// "cpu" (what --device and the settings say; "auto" takes what is usable).
+  Result<std::string> device_kind() const;
+  Result<std::unique_ptr<worker::Pool>> start_pool();
+  std::vector<std::string> worker_command(const std::string& device) const;
+
+  /// Results go to standard output, everything else to standard error.
+  void print(std::string_view text) const;
+  void print_json(const Json& json) const;
+
+ private:
+  GlobalOptions options_;
+  const std::atomic<bool>& stop_;
+  SystemClock clock_;
+  Log log_;
+  std::unique_ptr<op::Registry> registry_;
+};
+
+/// Constructs the device and compiler of a kind, for runners. `sandbox` off only with --unsafe-no-sandbox.
+worker::PartsFactory parts_factory(const std::string& device, bool unsafe_no_sandbox);
+
+}  // namespace ak::cli

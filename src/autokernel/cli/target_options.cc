@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "autokernel/base/file.h"
+#include "autokernel/cli/commands.h"
+#include "autokernel/harness/signature.h"
+#include "autokernel/harness/sizes.h"
+#include "autokernel/op/target_file.h"
+
+namespace ak::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::vector<DType>> chosen_dtypes(const std::vector<std::string>& names, const kernel::KernelFile& file) {
+  if (names.empty()) return file.dtypes;
+  std::vector<DType> dtypes;
+  for (const std::string& each : names) {
+    std::optional<DType> dtype = dtype_from_name(each);
+    if (!dtype) return usage_error("--dtype {}: expected f32, f16 or bf16", each);
+    if (!file.supports(*dtype)) {
+      return usage_error("--dtype {}: {} declares no such dtype (see `dtypes` in its front matter)", each, file.name);
+    }
+    dtypes.push_back(*dtype);
+  }
+  return dtypes;
+}
+
+Result<Target> target_of_dims(const op::Family& family, const TargetOptions& options,
+                              const std::vector<DType>& dtypes) {
+  Target target;
+  target.op = family.name;
+  for (const std::string& text : options.dims) {
+    AK_TRY(size, op::parse_size(family, text));
+    for (DType dtype : dtypes) {
+      AK_TRY(problem, op::make_problem(family, size, dtype));
+      TargetProblem each;
+      each.id = fmt::format("p{}", target.problems.size());
+      each.problem = std::move(problem);
+      target.problems.push_back(std::move(each));
+    }
+  }
+  return target;
+}
+
+/// Sizes that this device cannot check in reasonable time are dropped from a default target, and said so.
+Result<Target> without_large(Session& session, const op::Family& family, Target target, const DeviceInfo& device) {
+  harness::Limits limits = harness::Limits::for_device(device);
+  std::vector<TargetProblem> kept;
+  std::size_t dropped = 0;
+  for (TargetProblem& each : target.problems) {
+    AK_TRY(large, harness::too_large(family, each.problem, limits));
+    if (large) {
+      ++dropped;
+    } else {
+      kept.push_back(std::move(each));
+    }
+  }
+  if (kept.empty()) {
+    return usage_error("every size of the set is too large for this device; give smaller ones with --dims");
+  }
+  if (dropped > 0) session.log().info("{} sizes are too large for this device and were left out", dropped);
+  target.problems = std::move(kept);
+  return target;
+}
+
+}  // namespace
+
+Result<LoadedKernel> load_kernel(Session& session, const std::string& path, const TargetOptions& options,
+                                 const DeviceInfo& device) {
+  AK_TRY(file, kernel::load(path));
+  AK_TRY(registry, session.registry());
+  std::string op = options.op.empty() ? file.op : options.op;
+  if (op.empty()) return usage_error("{}: the front matter names no op; give one with --op", path);
+  if (!file.op.empty() && op != file.op) {
+    return usage_error("--op {}: {} is of op `{}`", op, path, file.op);
+  }
+  AK_TRY(family, registry->find(op));
+  AK_TRY_VOID(kernel::check_against(file, harness::signature_of(*family)));
+  AK_TRY(dtypes, chosen_dtypes(options.dtypes, file));
+  if (!options.dims.empty() && !options.sizes.empty()) return usage_error("--dims and --sizes exclude each other");
+  LoadedKernel loaded{std::move(file), {}};
+  fs::path beside = fs::path(path).parent_path() / "target.toml";
+  if (!options.dims.empty()) {
+    AK_TRY(target, target_of_dims(*family, options, dtypes));
+    loaded.target = std::move(target);
+  } else if (options.sizes.empty() && options.dtypes.empty() && fs::exists(beside)) {
+    AK_TRY(text, read_file(beside));
+    AK_TRY(target, op::parse_target(text, beside.string(), *registry));
+    if (target.op != op) return usage_error("{} is a target of op `{}`, {} a kernel of `{}`", beside.string(), target.op, path, op);
+    loaded.target = std::move(target);
+  } else {
+    std::string set = !options.sizes.empty() ? options.sizes : device.kind == "cpu" ? "sweep" : "primary";
+    AK_TRY(target, op::default_target(*family, dtypes, set));
+    AK_TRY(kept, without_large(session, *family, std::move(target), device));
+    loaded.target = std::move(kept);
+  }
+  std::string stem = fs::path(path).stem().string();
+  if (loaded.target.id.empty()) loaded.target.id = stem == "kernel" ? op : fmt::format("{}_{}", op, stem);
+  std::replace_if(loaded.target.id.begin(), loaded.target.id.end(),
+                  [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-'; }, '_');
+  return loaded;
+}
+
+}  // namespace ak::cli
