@@ -366,6 +366,35 @@ TEST(CpuCompiler, AMissingCompilerIsAnErrorWithTheRemedy) {
   EXPECT_THAT(compiler.error().message, HasSubstr("AUTOKERNEL_CXX"));
 }
 
+TEST(CpuCompiler, ClangCompilesTimedBuilds) {
+  if (!find_program("clang++")) GTEST_SKIP() << "no clang++ on PATH";
+  const TempDir folder = std::move(*TempDir::create("ak-clang"));
+  CpuCompilerOptions options;
+  options.cache = folder.path();
+  options.program = "clang++";
+  auto compiler = CpuCompiler::create(options);
+  ASSERT_TRUE(compiler);
+  Source s;
+  s.text =
+      "extern __shared__ float raw[];\n"
+      "__global__ void k(float* x) { __shared__ float t[4]; t[1] = threadIdx.x; x[threadIdx.x] = t[1] + "
+      "__half2float(__half(2.5f)); }";
+  s.entries = {"k"};
+  auto outcome = (*compiler)->compile(s);
+  ASSERT_TRUE(outcome);
+  ASSERT_TRUE(outcome->binary) << outcome->failure->message;
+  EXPECT_THAT(outcome->binary->facts.forbidden, IsEmpty());
+  EXPECT_THAT(outcome->binary->facts.mutable_globals, IsEmpty());
+  std::vector<float> x(3);
+  float* p = x.data();
+  LoadedModule(*outcome->binary).run_block(0, {&p}, {3, 1, 1});
+  EXPECT_THAT(x, ElementsAre(2.5f, 3.5f, 4.5f));
+  s.build = Build::kChecked;
+  outcome = (*compiler)->compile(s);
+  ASSERT_TRUE(outcome && outcome->failure);
+  EXPECT_EQ(outcome->failure->kind, FailureKind::kUnsupported);
+}
+
 TEST(CpuCompiler, WithoutASandboxTheBinarySaysSo) {
   const TempDir folder = std::move(*TempDir::create("ak-unsafe"));
   CpuCompilerOptions options;

@@ -204,6 +204,16 @@ TEST(Rewrite, APlainKernelIsKnownToBePlain) {
   EXPECT_FALSE(outcome.code.has_volatile);
 }
 
+TEST(Rewrite, AGlobalIndexOf32BitsIsNoticed) {
+  const auto noticed = [](std::string_view text) {
+    return rewrite(text, SharedForm::kDirect).code.has_global_index;
+  };
+  EXPECT_TRUE(noticed("int i = blockIdx.x * blockDim.x + threadIdx.x;"));
+  EXPECT_TRUE(noticed("int i = threadIdx.x + blockDim.x * blockIdx.x;"));
+  EXPECT_FALSE(noticed("size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;"));
+  EXPECT_FALSE(noticed("int i = blockIdx.x * blockIdx.x; // blockIdx.x * blockDim.x"));
+}
+
 TEST(Rewrite, KernelsInMacrosAreNoticed) {
   const RewriteOutcome outcome = rewrite("#define K(n) __global__ void n() {}\nK(a)\n", SharedForm::kDirect);
   EXPECT_TRUE(outcome.code.kernels_from_macros);

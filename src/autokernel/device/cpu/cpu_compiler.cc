@@ -73,7 +73,8 @@ Result<std::unique_ptr<CpuCompiler>> CpuCompiler::create(CpuCompilerOptions opti
 
 std::string CpuCompiler::key_of(const Source& source) const {
   std::string how = compiler_.identity + headers_.hash + display_name(source);
-  for (ThreadForm form : {ThreadForm::kPlainLoop, ThreadForm::kSuspending, ThreadForm::kSpinning}) {
+  for (ThreadForm form :
+       {ThreadForm::kPlainLoop, ThreadForm::kIndexLoop, ThreadForm::kSuspending, ThreadForm::kSpinning}) {
     for (const std::string& flag : build_flags(compiler_, source.build, form)) how += "\n" + flag;
   }
   for (const std::string& flag : options_.extra_flags) how += "\n" + flag;
@@ -152,9 +153,10 @@ Result<device::CompileOutcome> CpuCompiler::compile_fresh(const Source& source) 
   AK_TRY(text, translation_unit(source, code.text));
   unit.text = std::move(text);
   unit.build = source.build;
-  unit.form = code.has_volatile ? ThreadForm::kSpinning
-              : code.may_block  ? ThreadForm::kSuspending
-                                : ThreadForm::kPlainLoop;
+  unit.form = code.has_volatile       ? ThreadForm::kSpinning
+              : code.may_block        ? ThreadForm::kSuspending
+              : code.has_global_index ? ThreadForm::kIndexLoop
+                                      : ThreadForm::kPlainLoop;
   return run(source, unit);
 }
 

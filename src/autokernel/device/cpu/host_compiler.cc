@@ -145,18 +145,21 @@ std::vector<std::string> build_flags(const HostCompiler& compiler, Build build, 
                    "-Wno-unused-command-line-argument"});
   }
   if (build == Build::kChecked) {
-    append(flags,
-           {"-DAK_CHECKED=1", "-DAK_RUNTIME_SETS_POSITION=1", "-O1", "-g", "-fsanitize=kernel-address,bounds",
-            "--param", "asan-instrumentation-with-call-threshold=0", "--param", "asan-stack=0", "--param",
-            "asan-globals=0"});
+    append(flags, {"-DAK_CHECKED=1", "-O1", "-g", "-fsanitize=kernel-address,bounds", "--param",
+                   "asan-instrumentation-with-call-threshold=0", "--param", "asan-stack=0", "--param",
+                   "asan-globals=0"});
   } else {
     append(flags, {"-O3"});
     if (build == Build::kLines) append(flags, {"-g"});
-    if (form == ThreadForm::kPlainLoop) append(flags, {"-DAK_PLAIN_LOOP=1"});
+    const bool plain = form == ThreadForm::kPlainLoop || form == ThreadForm::kIndexLoop;
+    if (plain && gcc) append(flags, {"-DAK_PLAIN_LOOP=1"});
+    if (form == ThreadForm::kIndexLoop && gcc) append(flags, {"-DAK_GLOBAL_INDEX=1"});
   }
-  if (form == ThreadForm::kSpinning) {
-    append(flags, {"-fsanitize-coverage=trace-pc"});
-    if (build != Build::kChecked) append(flags, {"-DAK_RUNTIME_SETS_POSITION=1"});
+  if (form == ThreadForm::kSpinning) append(flags, {"-fsanitize-coverage=trace-pc"});
+  // clang++ would split the module's private copy of threadIdx into variables that look like __shared__
+  // memory.
+  if (form == ThreadForm::kSpinning || build == Build::kChecked || !gcc) {
+    append(flags, {"-DAK_RUNTIME_SETS_POSITION=1"});
   }
   append(flags, {"-shared", "-nostartfiles", "-nodefaultlibs",
                  "-Wl,-z,relro,-z,now,-z,noexecstack,--build-id=none"});

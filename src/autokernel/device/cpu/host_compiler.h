@@ -29,6 +29,7 @@ Result<HostCompiler> find_host_compiler(const std::string& program);
 /// How much of a kernel may be assumed: the loop over threads, or switching between them.
 enum class ThreadForm {
   kPlainLoop,   ///< nothing suspends a thread: AkEntry::block vectorises
+  kIndexLoop,   ///< likewise, and the kernel computes blockIdx.x * blockDim.x + threadIdx.x
   kSuspending,  ///< barriers, warp functions, atomics
   kSpinning,    ///< reads volatile data: every basic block may yield
 };

@@ -128,6 +128,8 @@ class Rewriter {
     const std::string& name = token.spelling;
     if (is_asm(token)) {
       edits_.replace(token.offset, token.raw.size(), "AK_INLINE_PTX");
+    } else if (name == "blockIdx" || name == "blockDim") {
+      note_global_index(i);
     } else if (name == "volatile") {
       if (i == 0 || !is_asm(at(i - 1))) code_.has_volatile = true;
     } else if (name == "__global__") {
@@ -156,6 +158,14 @@ class Rewriter {
     code_.may_block =
         code_.may_block || std::any_of(kBlocking.begin(), kBlocking.end(),
                                        [&](std::string_view prefix) { return name.starts_with(prefix); });
+  }
+
+  /// `blockIdx.x * blockDim.x` or the other way round; a cast in front makes it a 64-bit product.
+  void note_global_index(std::size_t i) {
+    const bool product = is(i + 1, ".") && is(i + 2, "x") && is(i + 3, "*") && is(i + 5, ".") &&
+                         is(i + 6, "x") && (is(i + 4, "blockIdx") || is(i + 4, "blockDim")) &&
+                         !is(i + 4, at(i).spelling);
+    if (product && (i == 0 || !is(i - 1, ")"))) code_.has_global_index = true;
   }
 
   void note_kernel(std::size_t i) {

@@ -27,6 +27,7 @@ struct Rewritten {
   bool kernels_from_macros = false;   ///< a macro's body mentions __global__: the list may be incomplete
   bool has_volatile = false;          ///< `volatile` other than `asm volatile`
   bool may_block = false;             ///< mentions a barrier, warp function or atomic
+  bool has_global_index = false;      ///< computes `blockIdx.x * blockDim.x` in 32 bits
   std::vector<std::string> includes;  ///< as written, without quotes or angle brackets
 };
 
