@@ -13,12 +13,7 @@ Result<std::uint64_t> row_elements_of(const op::Family& family, const op::Tensor
     AK_TRY(shape, op::shape_of(family, tensor, problem));
     return shape.empty() ? std::uint64_t{1} : static_cast<std::uint64_t>(shape.back());
   }
-  AK_TRY(value, it->second.evaluate([&](std::string_view name) -> std::optional<std::int64_t> {
-    std::string key(name);
-    if (auto dim = problem.dims.find(key); dim != problem.dims.end()) return dim->second;
-    if (auto flag = problem.flags.find(key); flag != problem.flags.end()) return flag->second;
-    return std::nullopt;
-  }));
+  AK_TRY(value, it->second.evaluate(op::names_of(family, problem)));
   if (value < 1 || elements % static_cast<std::uint64_t>(value) != 0) {
     return usage_error("op family {}: tolerance rows of {} have {} elements, which do not divide its {}",
                        family.name, tensor.name, value, elements);

@@ -3,6 +3,16 @@
 #include "autokernel/harness/pipeline.h"
 
 namespace ak::harness {
+namespace {
+
+/// Does the probe's own condition hold on this problem?
+bool holds_where(const op::Family& family, const Problem& problem, const op::Probe& probe) {
+  if (!probe.where) return true;
+  Result<std::int64_t> holds = probe.where->evaluate(op::names_of(family, problem));
+  return holds && *holds != 0;
+}
+
+}  // namespace
 
 Outcome Pipeline::integrity() {
   AK_TRY(problem, small_problem());
@@ -55,7 +65,7 @@ Outcome Pipeline::probes(const Problem& problem) {
     bool applies = std::any_of(present.begin(), present.end(), [&](const op::TensorSpec* tensor) {
       return tensor->name == probe.tensor && !(tensor->dtype && unit_roundoff(*tensor->dtype) == 0);
     });
-    if (!applies) continue;
+    if (!applies || !holds_where(context_.family, problem, probe)) continue;
     AK_TRY_VOID(bench.load_inputs(draw, &probe, context_.seeds.next()));
     AK_TRY(launch_failure, bench.launch(Stage::kIntegrity, Poison::kNan, Bench::ScrubFirst::kNo));
     if (launch_failure) return std::optional(std::move(*launch_failure));

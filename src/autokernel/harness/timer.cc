@@ -8,9 +8,9 @@
 namespace ak::harness {
 namespace {
 
-constexpr std::size_t kQuad = 4;       // A B B A
-constexpr std::size_t kMinQuads = 3;
-constexpr std::size_t kMaxQuads = 16;
+constexpr std::size_t kMaxGroup = 4;   // rounds that are run in one call: A B B A, or B B alone
+constexpr std::size_t kMinGroups = 3;  // 6 rounds of the candidate: the fewest that tell their own spread
+constexpr std::size_t kMaxGroups = 16;
 constexpr std::size_t kExtraContents = 2;
 
 /// What each rotating set may hold: a seed and the truth for it.
@@ -38,7 +38,10 @@ class RotatingTimer {
   Status add_content();
   Result<device::Round> round(const std::vector<BoundSet>& bound, std::span<const std::size_t> contents,
                               std::size_t slot);
-  Result<std::optional<Failure>> check_quad(std::size_t rounds);
+  enum class WarmUp { kNo, kYes };
+  /// One group of rounds, its outputs checked, its times added to the result unless it only warms up.
+  Outcome run_group(WarmUp warm_up, TimedRounds& result);
+  Outcome check_group(std::size_t rounds);
   std::vector<std::size_t> pick_contents();
 
   Context& context_;
@@ -90,7 +93,7 @@ Status RotatingTimer::prepare() {
     const View& view = sets_[0].view(output);
     row_doubles_.push_back(view.elements / contents_[0].truth.outputs().at(output).row_elements * kCompareRowDoubles);
   }
-  for (std::size_t slot = 0; slot < kQuad * sets_.size(); ++slot) {
+  for (std::size_t slot = 0; slot < kMaxGroup * sets_.size(); ++slot) {
     for (std::uint64_t doubles : row_doubles_) {
       AK_TRY(rows, DeviceBuffer::allocate(context_.device, {.bytes = doubles * 8, .access = device::Access::kHidden}));
       row_buffers_.push_back(std::move(rows));
@@ -148,7 +151,7 @@ Result<device::Round> RotatingTimer::round(const std::vector<BoundSet>& bound,
   return round;
 }
 
-Result<std::optional<Failure>> RotatingTimer::check_quad(std::size_t rounds) {
+Outcome RotatingTimer::check_group(std::size_t rounds) {
   if (!context_.checks.on("time.rotate")) return std::optional<Failure>();
   for (std::size_t i = 0; i < rounds * sets_.size() * row_doubles_.size(); ++i) {
     std::size_t output = i % row_doubles_.size();
@@ -165,6 +168,31 @@ Result<std::optional<Failure>> RotatingTimer::check_quad(std::size_t rounds) {
   return std::optional<Failure>();
 }
 
+Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
+  std::vector<bool> incumbent = {false, false};
+  if (request_.incumbent != nullptr) incumbent = {true, false, false, true};
+  if (warm_up == WarmUp::kYes) incumbent.resize(incumbent.size() / 2);
+  std::vector<std::size_t> contents = pick_contents();
+  std::vector<device::Round> rounds;
+  for (std::size_t k = 0; k < incumbent.size(); ++k) {
+    AK_TRY(each, round(incumbent[k] ? incumbent_ : candidate_, contents, k));
+    rounds.push_back(std::move(each));
+  }
+  device::Device::TimeLimits limits{context_.limits.launch_deadline, std::chrono::minutes(2), rounds.size()};
+  AK_TRY(outcome, context_.device.time(rounds, limits));
+  if (outcome.fault) {
+    return std::optional(Failure{Stage::kTime, outcome.fault->kind, outcome.fault->check,
+                                 fmt::format("{}: {}", request_.problem.label(), outcome.fault->message)});
+  }
+  if (outcome.rounds.size() != rounds.size()) return internal_error("{} of {} timed rounds", outcome.rounds.size(), rounds.size());
+  AK_TRY(failed, check_group(rounds.size()));
+  if (failed || warm_up == WarmUp::kYes) return failed;
+  for (std::size_t k = 0; k < incumbent.size(); ++k) {
+    (incumbent[k] ? result.incumbent_us : result.candidate_us).push_back(outcome.rounds[k].us);
+  }
+  return std::optional<Failure>();
+}
+
 Result<TimedOutcome> RotatingTimer::run() {
   TimedRounds result;
   result.sets = sets_.size();
@@ -172,31 +200,12 @@ Result<TimedOutcome> RotatingTimer::run() {
   result.execution_bytes = sets_[0].bytes();
   for (const Workspaces::Item& item : candidate_[0].workspaces.items()) result.execution_bytes += item.buffer.bytes();
   auto start = context_.clock.now();
-  bool warm = false;
-  for (std::size_t quad = 0; quad < kMaxQuads + 1; ++quad) {
-    double spent = seconds_between(start, context_.clock.now());
-    if (quad > kMinQuads && spent > request_.budget_s) break;
-    std::vector<std::size_t> contents = pick_contents();
-    std::vector<device::Round> rounds;
-    for (std::size_t k = 0; k < kQuad; ++k) {
-      bool is_incumbent = request_.incumbent != nullptr && (k == 0 || k == 3);  // A: incumbent, B: candidate
-      AK_TRY(each, round(is_incumbent ? incumbent_ : candidate_, contents, k));
-      rounds.push_back(std::move(each));
-    }
-    device::Device::TimeLimits limits{context_.limits.launch_deadline, std::chrono::minutes(2), kQuad};
-    AK_TRY(outcome, context_.device.time(rounds, limits));
-    if (outcome.fault) {
-      return TimedOutcome(Failure{Stage::kTime, outcome.fault->kind, outcome.fault->check,
-                                  fmt::format("{}: {}", request_.problem.label(), outcome.fault->message)});
-    }
-    if (outcome.rounds.size() != kQuad) return internal_error("{} of {} timed rounds", outcome.rounds.size(), kQuad);
-    AK_TRY(failed, check_quad(kQuad));
+  AK_TRY(warm_up, run_group(WarmUp::kYes, result));  // fills caches, wakes the clock
+  if (warm_up) return TimedOutcome(std::move(*warm_up));
+  for (std::size_t group = 0; group < kMaxGroups; ++group) {
+    if (group >= kMinGroups && seconds_between(start, context_.clock.now()) > request_.budget_s) break;
+    AK_TRY(failed, run_group(WarmUp::kNo, result));
     if (failed) return TimedOutcome(std::move(*failed));
-    if (!std::exchange(warm, true)) continue;  // the first quad warms caches and clocks
-    for (std::size_t k = 0; k < kQuad; ++k) {
-      bool is_incumbent = request_.incumbent != nullptr && (k == 0 || k == 3);
-      (is_incumbent ? result.incumbent_us : result.candidate_us).push_back(outcome.rounds[k].us);
-    }
   }
   return TimedOutcome(std::move(result));
 }

@@ -1,5 +1,6 @@
 #include "autokernel/harness/verifier.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -26,7 +27,9 @@ Status run_trusted(Context& context, std::span<const device::Step> steps) {
 Result<std::vector<device::Step>> input_steps(Context& context, const Problem& problem, const DataSet& data,
                                               const op::Draw& draw, const op::Probe* probe, std::uint64_t seed) {
   std::vector<device::Step> steps;
-  bool permute = probe != nullptr && probe->kind == "permute_rows";
+  auto changed = [&](const std::string& tensor) {
+    return probe != nullptr && (probe->tensor == tensor || std::find(probe->also.begin(), probe->also.end(), tensor) != probe->also.end());
+  };
   for (std::size_t i = 0; i < data.inputs().size(); ++i) {
     const std::string& tensor = data.inputs()[i];
     const View& view = data.view(tensor);
@@ -35,11 +38,12 @@ Result<std::vector<device::Step>> input_steps(Context& context, const Problem& p
       return usage_error("op family {}: draw {} has no distribution for {}", context.family.name, draw.name, tensor);
     }
     std::uint64_t rows = view.elements / view.row_elements;
+    bool permute = changed(tensor) && probe->kind == "permute_rows";
     std::uint64_t shift = permute && rows > 1 ? 1 + seed % (rows - 1) : 0;
     AK_TRY(generate, context.trusted.generate(view, distribution->second, problem, tensor_seed(seed, i), shift));
     steps.push_back(std::move(generate));
-    if (probe != nullptr && !permute && probe->tensor == tensor) {
-      AK_TRY(change, context.trusted.probe(view, *probe, tensor_seed(seed, i + 100)));
+    if (changed(tensor) && !permute) {
+      AK_TRY(change, context.trusted.probe(view, *probe, tensor_seed(seed, 1000)));  // the same rows in each tensor
       steps.push_back(std::move(change));
     }
   }
