@@ -1,6 +1,6 @@
 #pragma once
-// Strategies propose the next configs of a space. One small interface, seeded and reproducible; a strategy never
-// proposes an invalid or an already proposed config.
+// Strategies propose the next configs of a space. One small interface, seeded and reproducible; a strategy
+// never proposes an invalid or an already proposed config.
 //
 //   AK_TRY(strategy, search::create("annealing", space, {.seed = 1}));
 //   while (auto index = strategy->propose()) strategy->observe(*index, measure(*index));
@@ -36,14 +36,15 @@ class Strategy {
   /// The next config to measure; nullopt when the space is exhausted. May be called several times before the
   /// answers are observed (compiles run ahead); then it proposes without them.
   virtual std::optional<std::size_t> propose() = 0;
-  /// The objective of a proposed (or recorded) config, lower is better, kFailed for failures. Configs measured
-  /// earlier (a resumed run) are told first, in the order of the ledger.
+  /// The objective of a proposed (or recorded) config, lower is better, kFailed for failures. Configs
+  /// measured earlier (a resumed run) are told first, in the order of the ledger.
   virtual void observe(std::size_t index, double objective) = 0;
 };
 
 /// exhaustive, random, local, annealing, genetic, differential-evolution, gradient.
 std::span<const std::string_view> strategy_names();
 /// The space must outlive the strategy. An unknown name is an error that lists them.
-Result<std::unique_ptr<Strategy>> create(std::string_view name, const kernel::Space& space, StrategyOptions options);
+Result<std::unique_ptr<Strategy>> create(std::string_view name, const kernel::Space& space,
+                                         StrategyOptions options);
 
 }  // namespace ak::search
