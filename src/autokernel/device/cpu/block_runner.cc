@@ -79,10 +79,18 @@ Status BlockRunner::reserve(const RunnerNeeds& needs) {
 void BlockRunner::reset_fibers() {
   free_.clear();
   for (std::size_t i = fibers_.size(); i-- > 0;) {
-    switch_.prepare(fibers_[i], stacks_.top(i), stacks_.usable_bytes(i));
+    fibers_[i].context = nullptr;  // made at its first use: writing to 1024 stacks costs as many page faults
+#if defined(__SANITIZE_THREAD__)
+    prepare_fiber(fibers_[i]);  // allocates, which a closed jail cannot
+#endif
     free_.push_back(&fibers_[i]);  // fiber 0 is the first to be taken
   }
   switch_.prepare(loop_fiber_, loop_stack_.top(0), loop_stack_.usable_bytes(0));
+}
+
+void BlockRunner::prepare_fiber(Fiber& fiber) {
+  const auto index = static_cast<std::size_t>(&fiber - fibers_.data());
+  switch_.prepare(fiber, stacks_.top(index), stacks_.usable_bytes(index));
 }
 
 void BlockRunner::bind(const LoadedModule& module) {
@@ -260,6 +268,7 @@ void BlockRunner::enter(std::uint32_t thread) {
   if (fiber == nullptr) {
     fiber = free_.back();
     free_.pop_back();
+    if (fiber->context == nullptr) prepare_fiber(*fiber);
   }
   switch_.jump(*fiber);
 }
@@ -346,6 +355,7 @@ void BlockRunner::scrub() {
   if (loop_stack_.count() == 0) return;
 #if !defined(__SANITIZE_THREAD__)  // its fibers cannot be made anew in a closed jail
   for (std::size_t i = 0; i < fibers_.size(); ++i) {
+    if (fibers_[i].context == nullptr) continue;  // unused since the last time
     std::memset(static_cast<std::byte*>(stacks_.top(i)) - kScrubbedStackBytes, kRubbish, kScrubbedStackBytes);
   }
   std::memset(static_cast<std::byte*>(loop_stack_.top(0)) - kLoopStackBytes / 2, kRubbish,

@@ -92,6 +92,7 @@ class BlockRunner {
   void flush_checks();
   FaultRecord deadlock_record() const;
   void reset_fibers();
+  void prepare_fiber(Fiber& fiber);
   void start_block(ResidentBlock& block, std::uint64_t index);
   void select_block(ResidentBlock& block);
   bool advance_resident(ResidentBlock& block, GridSync& grid);

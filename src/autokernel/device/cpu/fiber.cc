@@ -45,8 +45,6 @@ Result<FiberStacks> FiberStacks::create(std::size_t count, std::size_t stack_byt
     if (!install_guard(bottom)) {
       return environment_error("cannot protect the stack of thread {}: {}", i, std::strerror(errno));
     }
-    // A page fault inside a timed launch would be charged to the kernel.
-    *reinterpret_cast<volatile std::byte*>(bottom + stacks.stride_ - 1) = std::byte{0};
   }
   return stacks;
 }
