@@ -102,7 +102,7 @@ def run_step(step: Step, folder: pathlib.Path, environment: dict[str, str], dead
 
 
 def environment_for(binary: pathlib.Path | None, folder: pathlib.Path, bin_folder: pathlib.Path,
-                    files: pathlib.Path) -> dict[str, str]:
+                    repo: pathlib.Path) -> dict[str, str]:
     """Nothing of the user's: own home, own cache, own PATH entry for the binary."""
     path = os.environ.get("PATH", "/usr/bin:/bin")
     if binary:
@@ -111,10 +111,10 @@ def environment_for(binary: pathlib.Path | None, folder: pathlib.Path, bin_folde
     kept = {name: os.environ[name] for name in ("TMPDIR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS")
             if name in os.environ}
     return kept | {"PATH": path, "HOME": str(bin_folder), "AUTOKERNEL_CACHE": str(bin_folder / "cache"),
-                   "FILES": str(files), "LC_ALL": "C.UTF-8", "TERM": "dumb", "GIT_CONFIG_GLOBAL": "/dev/null"}
+                   "REPO": str(repo), "LC_ALL": "C.UTF-8", "TERM": "dumb", "GIT_CONFIG_GLOBAL": "/dev/null"}
 
 
-def run(script: Transcript, name: str, binary: pathlib.Path | None, files: pathlib.Path) -> int:
+def run(script: Transcript, name: str, binary: pathlib.Path | None, repo: pathlib.Path) -> int:
     for program in script.needs:
         if not shutil.which(program):
             print(f"{name}: skipped, needs {program}")
@@ -123,7 +123,7 @@ def run(script: Transcript, name: str, binary: pathlib.Path | None, files: pathl
         folder, bin_folder = pathlib.Path(outer) / "work", pathlib.Path(outer) / "bin"
         folder.mkdir()
         bin_folder.mkdir()
-        environment = environment_for(binary, folder, bin_folder, files)
+        environment = environment_for(binary, folder, bin_folder, repo)
         for step in script.steps:
             problem = run_step(step, folder, environment, script.deadline_s)
             if problem:
@@ -144,8 +144,8 @@ def main() -> int:
         print(f"{args.transcript.name}: {error}")
         return 1
     binary = args.binary.resolve() if args.binary else None
-    files = args.transcript.resolve().parent / "files"
-    return run(script, args.transcript.name, binary, files)
+    repo = pathlib.Path(__file__).resolve().parent.parent
+    return run(script, args.transcript.name, binary, repo)
 
 
 if __name__ == "__main__":
