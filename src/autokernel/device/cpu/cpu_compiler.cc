@@ -6,7 +6,6 @@
 
 #include "autokernel/base/file.h"
 #include "autokernel/base/hash.h"
-#include "autokernel/base/subprocess.h"
 #include "autokernel/device/cpu/diagnostics.h"
 #include "autokernel/device/cpu/elf_facts.h"
 #include "autokernel/device/cpu/rewrite.h"
@@ -59,7 +58,8 @@ CpuCompiler::CpuCompiler(CpuCompilerOptions options, HostCompiler compiler, Head
     : options_(std::move(options)),
       compiler_(std::move(compiler)),
       headers_(std::move(headers)),
-      cache_(std::move(cache)) {}
+      cache_(std::move(cache)),
+      prelude_(headers_.root / "precompiled", compiler_.identity) {}
 
 Result<std::unique_ptr<CpuCompiler>> CpuCompiler::create(CpuCompilerOptions options) {
   if (options.cache.empty()) options.cache = cache_directory();
@@ -75,7 +75,7 @@ std::string CpuCompiler::key_of(const Source& source) const {
   std::string how = compiler_.identity + headers_.hash + display_name(source);
   for (ThreadForm form :
        {ThreadForm::kPlainLoop, ThreadForm::kIndexLoop, ThreadForm::kSuspending, ThreadForm::kSpinning}) {
-    for (const std::string& flag : build_flags(compiler_, source.build, form)) how += "\n" + flag;
+    for (const std::string& flag : compile_flags(compiler_, source.build, form)) how += "\n" + flag;
   }
   for (const std::string& flag : options_.extra_flags) how += "\n" + flag;
   how += options_.sandbox == SandboxMode::kRequired ? "\nsandboxed" : "\nunsafe";
@@ -160,10 +160,33 @@ Result<device::CompileOutcome> CpuCompiler::compile_fresh(const Source& source) 
   return run(source, unit);
 }
 
-std::vector<std::string> CpuCompiler::command(const Unit& unit) const {
+std::vector<std::string> CpuCompiler::flags_of(const Unit& unit) const {
+  std::vector<std::string> flags = compile_flags(compiler_, unit.build, unit.form);
+  flags.insert(flags.end(), options_.extra_flags.begin(), options_.extra_flags.end());
+  return flags;
+}
+
+std::vector<std::string> CpuCompiler::command(const Unit& unit) {
+  const std::vector<std::string> flags = flags_of(unit);
   std::vector<std::string> argv = {compiler_.program.string()};
-  for (std::string& flag : build_flags(compiler_, unit.build, unit.form)) argv.push_back(std::move(flag));
-  argv.insert(argv.end(), options_.extra_flags.begin(), options_.extra_flags.end());
+  argv.insert(argv.end(), flags.begin(), flags.end());
+  for (std::string& flag : link_flags()) argv.push_back(std::move(flag));
+  if (compiler_.family == HostCompiler::Family::kGcc) {
+    const auto precompile = [&](const std::vector<std::string>& with,
+                                const std::filesystem::path& output) -> Status {
+      std::vector<std::string> words = {compiler_.program.string()};
+      words.insert(words.end(), with.begin(), with.end());
+      for (const std::string& word :
+           {"-I" + headers_.prelude.string(), std::string("-x"), std::string("c++-header"),
+            (headers_.prelude / "ak_prelude.h").string(), std::string("-o"), output.string()}) {
+        words.push_back(word);
+      }
+      AK_TRY(done, run_process(process(std::move(words), output.parent_path())));
+      if (done.exit_code != 0) return environment_error("cannot precompile the prelude: {}", done.err);
+      return {};
+    };
+    if (const auto folder = prelude_.folder(flags, precompile)) argv.push_back("-I" + folder->string());
+  }
   argv.push_back("-I" + headers_.prelude.string());
   argv.push_back("-I" + (unit.build == Build::kChecked ? headers_.device_checked : headers_.device).string());
   for (const char* word : {"-o", kObjectName, "-x", "c++", "-", "-x", "none", "-lm", "-lc", "-lgcc"}) {
@@ -172,14 +195,13 @@ std::vector<std::string> CpuCompiler::command(const Unit& unit) const {
   return argv;
 }
 
-Result<device::CompileOutcome> CpuCompiler::run(const Source& source, const Unit& unit) const {
-  AK_TRY(folder, TempDir::create("autokernel-compile"));
+/// The compiler in its sandbox: it sees itself, our headers and an empty folder.
+ProcessSpec CpuCompiler::process(std::vector<std::string> argv, const std::filesystem::path& folder) const {
   ProcessSpec spec;
-  spec.argv = command(unit);
-  spec.directory = folder.path();
-  spec.environment = std::vector<std::string>{"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C",
-                                              "TMPDIR=" + folder.path().string()};
-  spec.input = unit.text;
+  spec.argv = std::move(argv);
+  spec.directory = folder;
+  spec.environment =
+      std::vector<std::string>{"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "TMPDIR=" + folder.string()};
   spec.deadline = kDeadline;
   spec.memory_limit_bytes = kMemoryBytes;
   spec.cpu_limit_s = kCpuSeconds;
@@ -188,9 +210,16 @@ Result<device::CompileOutcome> CpuCompiler::run(const Source& source, const Unit
     Sandbox sandbox;
     sandbox.read_only = compiler_.readable();
     sandbox.read_only.push_back(headers_.root);
-    sandbox.read_write = {folder.path()};
+    sandbox.read_write = {folder};
     spec.sandbox = std::move(sandbox);
   }
+  return spec;
+}
+
+Result<device::CompileOutcome> CpuCompiler::run(const Source& source, const Unit& unit) {
+  AK_TRY(folder, TempDir::create("autokernel-compile"));
+  ProcessSpec spec = process(command(unit), folder.path());
+  spec.input = unit.text;
   AK_TRY(done, run_process(spec));
   const Scrubs scrubs = {{headers_.device.string() + "/", ""},
                          {headers_.device_checked.string() + "/", ""},

@@ -16,9 +16,11 @@
 
 #include "autokernel/base/embedded_file.h"
 #include "autokernel/base/result.h"
+#include "autokernel/base/subprocess.h"
 #include "autokernel/device/compiler.h"
 #include "autokernel/device/cpu/header_store.h"
 #include "autokernel/device/cpu/host_compiler.h"
+#include "autokernel/device/cpu/precompiled_prelude.h"
 #include "autokernel/device/object_cache.h"
 
 namespace ak::cpu {
@@ -53,15 +55,18 @@ class CpuCompiler final : public device::Compiler {
   struct Unit;  ///< a Source, ready for the host compiler
   Result<device::CompileOutcome> compile_fresh(const Source& source);
   std::string key_of(const Source& source) const;
-  std::vector<std::string> command(const Unit& unit) const;
-  Result<device::CompileOutcome> run(const Source& source, const Unit& unit) const;
+  std::vector<std::string> flags_of(const Unit& unit) const;
+  std::vector<std::string> command(const Unit& unit);
+  ProcessSpec process(std::vector<std::string> argv, const std::filesystem::path& folder) const;
+  Result<device::CompileOutcome> run(const Source& source, const Unit& unit);
   Result<device::CompileOutcome> finish(const Source& source, std::string object, Binary binary) const;
 
   CpuCompilerOptions options_;
   HostCompiler compiler_;
   HeaderStore headers_;
   std::optional<device::ObjectCache> cache_;  ///< absent where its folder cannot be written
-  std::mutex mutex_;
+  PrecompiledPrelude prelude_;
+  std::mutex mutex_;                       ///< of failed_
   std::map<std::string, Failure> failed_;  ///< failed compiles of this process, by key
 };
 

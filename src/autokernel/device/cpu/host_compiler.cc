@@ -121,7 +121,7 @@ Result<HostCompiler> find_host_compiler(const std::string& program) {
       "no C++ compiler for the CPU device (looked for {}): install g++ or set AUTOKERNEL_CXX", tried);
 }
 
-std::vector<std::string> build_flags(const HostCompiler& compiler, Build build, ThreadForm form) {
+std::vector<std::string> compile_flags(const HostCompiler& compiler, Build build, ThreadForm form) {
   const bool gcc = compiler.family == HostCompiler::Family::kGcc;
   // C++17 is what NVRTC compiles by default. What distributions switch on (stack protector, CET) would be
   // imports.
@@ -161,9 +161,11 @@ std::vector<std::string> build_flags(const HostCompiler& compiler, Build build, 
   if (form == ThreadForm::kSpinning || build == Build::kChecked || !gcc) {
     append(flags, {"-DAK_RUNTIME_SETS_POSITION=1"});
   }
-  append(flags, {"-shared", "-nostartfiles", "-nodefaultlibs",
-                 "-Wl,-z,relro,-z,now,-z,noexecstack,--build-id=none"});
   return flags;
+}
+
+std::vector<std::string> link_flags() {
+  return {"-shared", "-nostartfiles", "-nodefaultlibs", "-Wl,-z,relro,-z,now,-z,noexecstack,--build-id=none"};
 }
 
 }  // namespace ak::cpu

@@ -34,6 +34,8 @@ enum class ThreadForm {
   kSpinning,    ///< reads volatile data: every basic block may yield
 };
 
-std::vector<std::string> build_flags(const HostCompiler& compiler, Build build, ThreadForm form);
+/// Everything but include paths and the link.
+std::vector<std::string> compile_flags(const HostCompiler& compiler, Build build, ThreadForm form);
+std::vector<std::string> link_flags();
 
 }  // namespace ak::cpu
