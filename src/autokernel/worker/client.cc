@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 namespace ak::worker {
@@ -11,13 +12,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kStartDeadline{90'000};
 constexpr milliseconds kGrace{15'000};  ///< the supervisor's own deadline comes first
-
-std::string tail_of_errors(int fd) {
-  ::fcntl(fd, F_SETFL, O_NONBLOCK);
-  char chunk[2048];
-  ssize_t count = ::read(fd, chunk, sizeof chunk);
-  return count > 0 ? ": " + std::string(chunk, static_cast<std::size_t>(count)) : std::string();
-}
+constexpr std::size_t kKeptErrors = 2048;
 
 }  // namespace
 
@@ -26,34 +21,63 @@ Result<std::unique_ptr<Client>> Client::start(const std::vector<std::string>& co
   ProcessSpec spec;
   spec.argv = command;
   AK_TRY(child, ChildProcess::start(spec));
+  ::fcntl(child.err(), F_SETFL, O_NONBLOCK);
   std::unique_ptr<Client> client(new Client(std::move(child)));
   AK_TRY(reply, client->call(hello_request(families), "hello", kStartDeadline));
   AK_TRY(hello, hello_from_json(reply));
   if (hello.version != kProtocolVersion) {
-    return environment_error("the worker speaks protocol {}, this parent {}: use the same autokernel on both sides",
-                             hello.version, kProtocolVersion);
+    return environment_error(
+        "the worker speaks protocol {}, this parent {}: use the same autokernel on both sides", hello.version,
+        kProtocolVersion);
   }
   client->hello_ = std::move(hello);
   return client;
 }
 
-Result<Json> Client::call(Json request, std::string_view expected, milliseconds deadline) {
-  std::vector<std::string> fresh = take_texts(request, sent_);
-  for (const std::string& hash : fresh) {
+void Client::keep_errors(std::string_view text) {
+  errors_.append(text);
+  if (errors_.size() > kKeptErrors) errors_.erase(0, errors_.size() - kKeptErrors);
+}
+
+std::string Client::last_errors() {
+  char chunk[4096];
+  for (ssize_t count; (count = ::read(child_.err(), chunk, sizeof chunk)) > 0;) {
+    keep_errors({chunk, static_cast<std::size_t>(count)});
+  }
+  while (!errors_.empty() && std::isspace(static_cast<unsigned char>(errors_.back()))) errors_.pop_back();
+  return errors_.empty() ? std::string() : ": " + errors_;
+}
+
+Status Client::send(Json request) {
+  for (const std::string& hash : take_texts(request, sent_)) {
     AK_TRY_VOID(write_message(child_.in(), {{"type", "text"}, {"hash", hash}, {"text", sent_.at(hash)}}));
   }
-  AK_TRY_VOID(write_message(child_.in(), request));
-  AK_TRY(read, read_message(child_.out(), reader_, deadline));
-  if (read.end == ReadEnd::kTimeout) {
-    child_.kill_group();
+  return write_message(child_.in(), request);
+}
+
+Result<std::string> Client::answer(milliseconds deadline) {
+  AK_TRY(read, read_message(child_.out(), reader_, deadline,
+                            {-1, child_.err(), [this](std::string_view text) { keep_errors(text); }}));
+  if (read.end == ReadEnd::kMessage) return std::move(read.message);
+  if (read.end == ReadEnd::kEof) return environment_error("the worker ended unexpectedly{}", last_errors());
+  child_.kill_group();
+  return environment_error("the worker gave no answer within {} s", deadline.count() / 1000);
+}
+
+Result<Json> Client::call(Json request, std::string_view expected, milliseconds deadline) {
+  Status sent = send(std::move(request));
+  if (!sent &&
+      sent.error().code == ErrorCode::kEnvironment) {  // what it said last tells more than a broken pipe
+    child_.wait_for(milliseconds(1000));
     broken_ = true;
-    return environment_error("the worker gave no answer within {} s", deadline.count() / 1000);
+    return environment_error("the worker ended unexpectedly{}", last_errors());
   }
-  if (read.end == ReadEnd::kEof) {
+  Result<std::string> text = answer(deadline);
+  if (!text) {
     broken_ = true;
-    return environment_error("the worker ended unexpectedly{}", tail_of_errors(child_.err()));
+    return tl::unexpected(std::move(text.error()));
   }
-  AK_TRY(reply, parse_json(read.message, "the worker's answer"));
+  AK_TRY(reply, parse_json(*text, "the worker's answer"));
   AK_TRY(fields, JsonReader::object(reply, "answer"));
   AK_TRY(type, fields.get_string("type"));
   if (type != expected) return tl::unexpected(error_from_message(reply, expected));
@@ -61,7 +85,8 @@ Result<Json> Client::call(Json request, std::string_view expected, milliseconds 
 }
 
 Result<CompileAnswer> Client::compile(const Source& source, milliseconds deadline) {
-  Json request = {{"type", "compile"}, {"source", ak::to_json(source)}, {"deadline_s", deadline.count() / 1000.0}};
+  Json request = {
+      {"type", "compile"}, {"source", ak::to_json(source)}, {"deadline_s", deadline.count() / 1000.0}};
   AK_TRY(reply, call(std::move(request), "compiled", deadline + kGrace));
   AK_TRY(fields, JsonReader::object(reply, "compiled"));
   AK_TRY(seconds, fields.get_double("seconds"));
@@ -75,8 +100,10 @@ Result<CompileAnswer> Client::compile(const Source& source, milliseconds deadlin
 }
 
 Result<Verdict> Client::judge(const harness::Job& job, Freshness freshness, milliseconds deadline) {
-  if (freshness == Freshness::kFresh) AK_TRY_VOID(write_message(child_.in(), {{"type", "fresh"}}));
-  Json request = {{"type", "judge"}, {"job", harness::to_json(job)}, {"deadline_s", deadline.count() / 1000.0}};
+  // A failure to write shows in the call below.
+  if (freshness == Freshness::kFresh) (void)write_message(child_.in(), {{"type", "fresh"}});
+  Json request = {
+      {"type", "judge"}, {"job", harness::to_json(job)}, {"deadline_s", deadline.count() / 1000.0}};
   AK_TRY(reply, call(std::move(request), "verdict", deadline + kGrace));
   AK_TRY(fields, JsonReader::object(reply, "answer"));
   AK_TRY(verdict, fields.get_object("verdict"));

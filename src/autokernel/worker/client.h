@@ -1,5 +1,6 @@
 #pragma once
-// The parent's end of one worker: a command with two pipes (`autokernel worker`, `ssh box autokernel worker`, ...).
+// The parent's end of one worker: a command with two pipes (`autokernel worker`, `ssh box autokernel worker`,
+// ...).
 
 #include <chrono>
 #include <map>
@@ -38,8 +39,14 @@ class Client {
  private:
   explicit Client(ChildProcess child) : child_(std::move(child)) {}
   Result<Json> call(Json request, std::string_view expected, std::chrono::milliseconds deadline);
+  /// The answer to a request that was sent, as it came.
+  Result<std::string> answer(std::chrono::milliseconds deadline);
+  Status send(Json request);
+  void keep_errors(std::string_view text);
+  std::string last_errors();
 
   ChildProcess child_;
+  std::string errors_;  ///< the end of what the worker said on standard error
   FrameReader reader_;
   Hello hello_;
   std::map<std::string, std::string> sent_;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace ak::worker {
@@ -49,25 +50,34 @@ Result<std::optional<std::string>> FrameReader::next() {
   return std::optional<std::string>(std::move(payload));
 }
 
-Result<ReadOutcome> read_message(int fd, FrameReader& reader, std::optional<std::chrono::milliseconds> deadline,
-                                 int watch_fd) {
+Result<ReadOutcome> read_message(int fd, FrameReader& reader,
+                                 std::optional<std::chrono::milliseconds> deadline,
+                                 const Meanwhile& meanwhile) {
   auto end = deadline ? std::optional(std::chrono::steady_clock::now() + *deadline) : std::nullopt;
+  int errors_fd = meanwhile.errors_fd;
+  std::array<char, 65536> chunk;
   while (true) {
     AK_TRY(message, reader.next());
     if (message) return ReadOutcome{ReadEnd::kMessage, std::move(*message)};
     int wait_ms = -1;
     if (end) {
-      auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
+      auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(*end - std::chrono::steady_clock::now());
       if (left.count() <= 0) return ReadOutcome{ReadEnd::kTimeout, {}};
       wait_ms = static_cast<int>(std::min<std::int64_t>(left.count() + 1, 3'600'000));
     }
-    pollfd fds[2] = {{fd, POLLIN, 0}, {watch_fd, 0, 0}};  // of watch_fd only the hang-up counts
-    int ready = ::poll(fds, watch_fd >= 0 ? 2 : 1, wait_ms);
+    // Of watch_fd only the hang-up counts; poll ignores negative descriptors.
+    pollfd fds[] = {{fd, POLLIN, 0}, {meanwhile.watch_fd, 0, 0}, {errors_fd, POLLIN, 0}};
+    int ready = ::poll(fds, std::size(fds), wait_ms);
     if (ready < 0 && errno != EINTR) return environment_error("poll failed: {}", std::strerror(errno));
     if (ready <= 0) continue;
-    if (watch_fd >= 0 && (fds[1].revents & (POLLHUP | POLLERR)) != 0) return ReadOutcome{};
+    if ((fds[1].revents & (POLLHUP | POLLERR)) != 0) return ReadOutcome{};
+    if (fds[2].revents != 0) {
+      ssize_t count = ::read(errors_fd, chunk.data(), chunk.size());
+      if (count > 0) meanwhile.on_errors({chunk.data(), static_cast<std::size_t>(count)});
+      if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) errors_fd = -1;
+    }
     if (fds[0].revents == 0) continue;
-    std::array<char, 65536> chunk;
     ssize_t count = ::read(fd, chunk.data(), chunk.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return ReadOutcome{};

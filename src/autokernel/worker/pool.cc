@@ -8,16 +8,18 @@
 
 namespace ak::worker {
 
-/// A worker and the thread that talks to it. The worker is started on first use (compilers) and again after it died.
+/// A worker and the thread that talks to it. The worker is started on first use (compilers) and again after
+/// it died.
 class Pool::Lane {
  public:
-  Lane(const PoolOptions& options) : options_(options), thread_([this](std::stop_token stop) { run(stop); }) {}
+  Lane(const PoolOptions& options)
+      : options_(options), thread_([this](std::stop_token stop) { run(stop); }) {}
   ~Lane() {
     thread_.request_stop();
     wake_.notify_all();
   }
 
-  using Task = std::function<void(Result<Client*>)>;
+  using Task = std::function<void(Lane&)>;
   void post(Task task) {
     {
       std::lock_guard lock(mutex_);
@@ -26,7 +28,29 @@ class Pool::Lane {
     wake_.notify_one();
   }
 
+  /// For tasks: the worker, started again if it is gone.
+  Result<Client*> client() {
+    if (client_ && client_->alive()) return client_.get();
+    client_.reset();
+    AK_TRY(started, Client::start(options_.command, options_.families));
+    client_ = std::move(started);
+    return client_.get();
+  }
+  /// What `request` answers. Failures of the environment alone (a lost worker) are tried again, once.
+  template <class T>
+  Result<T> ask(const std::function<Result<T>(Client&)>& request) {
+    Result<T> answer = ask_once(request);
+    if (answer || answer.error().code != ErrorCode::kEnvironment) return answer;
+    return ask_once(request);
+  }
+
  private:
+  template <class T>
+  Result<T> ask_once(const std::function<Result<T>(Client&)>& request) {
+    AK_TRY(worker, client());
+    return request(*worker);
+  }
+
   void run(std::stop_token stop) {
     while (true) {
       Task task;
@@ -36,16 +60,8 @@ class Pool::Lane {
         task = std::move(tasks_.front());
         tasks_.pop_front();
       }
-      task(client());
+      task(*this);
     }
-  }
-
-  Result<Client*> client() {
-    if (client_ && client_->alive()) return client_.get();
-    client_.reset();
-    AK_TRY(started, Client::start(options_.command, options_.families));
-    client_ = std::move(started);
-    return client_.get();
   }
 
   const PoolOptions& options_;
@@ -58,9 +74,16 @@ class Pool::Lane {
 
 namespace {
 
-template <class T>
-Result<T> failed(Error error) {
-  return tl::unexpected(std::move(error));
+Result<Verdict> judge_with(Client& client, const harness::Job& job, Freshness freshness,
+                           std::chrono::milliseconds deadline) {
+  AK_TRY(verdict, client.judge(job, freshness, deadline));
+  auto lost = [&] { return verdict.failure && verdict.failure->kind == FailureKind::kInfrastructure; };
+  // Infrastructure failures alone are retried, once, in a fresh runner.
+  if (!lost()) return verdict;
+  AK_TRY(again, client.judge(job, Freshness::kFresh, deadline));
+  verdict = std::move(again);
+  if (lost()) verdict.failure->kind = FailureKind::kCrash;  // twice: it is the candidate
+  return verdict;
 }
 
 }  // namespace
@@ -76,8 +99,9 @@ Result<std::unique_ptr<Pool>> Pool::start(PoolOptions options) {
   }
   std::promise<Result<Hello>> promise;
   std::future<Result<Hello>> answer = promise.get_future();
-  pool->measuring_->post([&](Result<Client*> client) {
-    promise.set_value(client ? Result<Hello>((*client)->hello()) : failed<Hello>(client.error()));
+  pool->measuring_->post([&](Lane& lane) {
+    Result<Client*> client = lane.client();
+    promise.set_value(client ? Result<Hello>((*client)->hello()) : tl::unexpected(client.error()));
   });
   AK_TRY(hello, answer.get());
   pool->hello_ = std::move(hello);
@@ -92,8 +116,9 @@ std::shared_future<Result<CompileAnswer>> Pool::compile(const Source& source) {
   auto promise = std::make_shared<std::promise<Result<CompileAnswer>>>();
   std::shared_future<Result<CompileAnswer>> answer = promise->get_future().share();
   Lane& lane = compiling_.empty() ? *measuring_ : *compiling_[next_++ % compiling_.size()];
-  lane.post([promise, source, deadline = options_.compile_deadline](Result<Client*> client) {
-    promise->set_value(client ? (*client)->compile(source, deadline) : failed<CompileAnswer>(client.error()));
+  lane.post([promise, source, deadline = options_.compile_deadline](Lane& own) {
+    promise->set_value(
+        own.ask<CompileAnswer>([&](Client& client) { return client.compile(source, deadline); }));
   });
   compiled_.emplace(std::move(key), answer);
   return answer;
@@ -102,19 +127,11 @@ std::shared_future<Result<CompileAnswer>> Pool::compile(const Source& source) {
 std::future<Result<Verdict>> Pool::judge(harness::Job job, Freshness freshness) {
   auto promise = std::make_shared<std::promise<Result<Verdict>>>();
   std::future<Result<Verdict>> answer = promise->get_future();
-  measuring_->post([promise, job = std::move(job), freshness, deadline = options_.judge_deadline](
-                       Result<Client*> client) {
-    if (!client) return promise->set_value(failed<Verdict>(client.error()));
-    Result<Verdict> verdict = (*client)->judge(job, freshness, deadline);
-    // Infrastructure failures alone are retried, once, in a fresh runner.
-    if (verdict && verdict->failure && verdict->failure->kind == FailureKind::kInfrastructure) {
-      verdict = (*client)->judge(job, Freshness::kFresh, deadline);
-      if (verdict && verdict->failure && verdict->failure->kind == FailureKind::kInfrastructure) {
-        verdict->failure->kind = FailureKind::kCrash;  // twice: it is the candidate
-      }
-    }
-    promise->set_value(std::move(verdict));
-  });
+  measuring_->post(
+      [promise, job = std::move(job), freshness, deadline = options_.judge_deadline](Lane& lane) {
+        promise->set_value(
+            lane.ask<Verdict>([&](Client& client) { return judge_with(client, job, freshness, deadline); }));
+      });
   return answer;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The workers of a run: one that measures (one measuring runner a device) and some that only compile, each driven by
-// a thread of its own, so that compiling runs in parallel with measuring.
+// The workers of a run: one that measures (one measuring runner a device) and some that only compile, each
+// driven by a thread of its own, so that compiling runs in parallel with measuring.
 
 #include <chrono>
 #include <functional>
@@ -37,7 +37,8 @@ class Pool {
   std::shared_future<Result<CompileAnswer>> compile(const Source& source);
   std::future<Result<Verdict>> judge(harness::Job job, Freshness freshness);
   /// Compiles everything the job needs on all compile workers, then judges.
-  Result<Verdict> compile_and_judge(const harness::Job& job, const std::vector<Source>& sources, Freshness freshness);
+  Result<Verdict> compile_and_judge(const harness::Job& job, const std::vector<Source>& sources,
+                                    Freshness freshness);
 
  private:
   class Lane;

@@ -12,10 +12,14 @@ constexpr std::size_t kShortText = 256;  ///< shorter ones travel as they are
 
 std::string_view code_name(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kUsage: return "usage";
-    case ErrorCode::kEnvironment: return "environment";
-    case ErrorCode::kInternal: return "internal";
-    case ErrorCode::kInterrupted: return "interrupted";
+    case ErrorCode::kUsage:
+      return "usage";
+    case ErrorCode::kEnvironment:
+      return "environment";
+    case ErrorCode::kInternal:
+      return "internal";
+    case ErrorCode::kInterrupted:
+      return "interrupted";
   }
   return "internal";
 }
@@ -113,7 +117,8 @@ Status put_texts(Json& request, const std::map<std::string, std::string>& texts)
   if (hash == request.end()) return {};
   if (!hash->is_string()) return usage_error("text_hash: expected a string");
   auto text = texts.find(hash->get<std::string>());
-  if (text == texts.end()) return usage_error("text_hash {}: the text was not sent", hash->get<std::string>());
+  if (text == texts.end())
+    return usage_error("text_hash {}: the text was not sent", hash->get<std::string>());
   request["text"] = text->second;
   request.erase("text_hash");
   return {};

@@ -4,7 +4,8 @@
 //   -> {"type":"hello","version":1,"families":[{"name","files":{path:text}}]}
 //   <- {"type":"hello","version":1,"autokernel":"0.1.0","device":{..},"compiler":".."}
 //   -> {"type":"text","hash":"..","text":".."}                          (no answer; kept for the connection)
-//   -> {"type":"compile","source":{.., "text_hash"}}       <- {"type":"compiled","seconds":,"failure":null|{..}}
+//   -> {"type":"compile","source":{.., "text_hash"}}       <-
+//   {"type":"compiled","seconds":,"failure":null|{..}}
 //   -> {"type":"judge","job":{.., "text_hash"},"deadline_s":}  <- {"type":"verdict","verdict":{..}}
 //   <- {"type":"error","code":"environment","message":".."}             (instead of any answer)
 
@@ -42,7 +43,8 @@ Json error_message(const Error& error);
 /// The error that an {"type":"error"} message carries, or a complaint about an unexpected type.
 Error error_from_message(const Json& message, std::string_view expected);
 
-/// Replaces every long "text" in a request by its "text_hash" and returns those that `sent` does not hold yet.
+/// Replaces every long "text" in a request by its "text_hash" and returns those that `sent` does not hold
+/// yet.
 std::vector<std::string> take_texts(Json& request, std::map<std::string, std::string>& sent);
 /// The reverse, on the worker's side; an unknown hash is an error.
 Status put_texts(Json& request, const std::map<std::string, std::string>& texts);

@@ -30,8 +30,9 @@ class Runner {
     AK_TRY(fields, JsonReader::object(request, "hello"));
     AK_TRY(version, fields.get_int("version"));
     if (version != kProtocolVersion) {
-      return environment_error("the parent speaks protocol {}, this worker {}: use the same autokernel on both sides",
-                               version, kProtocolVersion);
+      return environment_error(
+          "the parent speaks protocol {}, this worker {}: use the same autokernel on both sides", version,
+          kProtocolVersion);
     }
     AK_TRY(families, families_from_json(request));
     for (const FamilyFiles& family : families) {
@@ -44,7 +45,8 @@ class Runner {
     parts_ = std::move(parts);
     harness_ = std::make_unique<harness::Harness>(*parts_.device, *parts_.compiler, options_.registry,
                                                   options_.checks, clock_);
-    return to_json(Hello{kProtocolVersion, options_.version, parts_.compiler->description(), parts_.device->info()});
+    return to_json(
+        Hello{kProtocolVersion, options_.version, parts_.compiler->description(), parts_.device->info()});
   }
 
   Result<Json> compile(const JsonReader& fields) {
@@ -52,7 +54,8 @@ class Runner {
     AK_TRY(source, source_from_json(*source_json, "compile.source"));
     auto start = clock_.now();
     AK_TRY(outcome, parts_.compiler->compile(source));
-    Json reply = {{"type", "compiled"}, {"seconds", seconds_between(start, clock_.now())}, {"failure", nullptr}};
+    Json reply = {
+        {"type", "compiled"}, {"seconds", seconds_between(start, clock_.now())}, {"failure", nullptr}};
     if (outcome.failure) reply["failure"] = ak::to_json(*outcome.failure);
     return reply;
   }

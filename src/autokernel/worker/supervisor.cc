@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -20,6 +21,20 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kHelloDeadline{60'000};
+constexpr double kLongestDeadline = 24 * 3600;  ///< seconds
+
+/// A text field of a message; empty where it is missing or something else.
+std::string text_of(const Json& message, const char* field) {
+  auto it = message.is_object() ? message.find(field) : message.end();
+  return it != message.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+/// What the runner says of itself; a runner that says it wrongly is not trusted any longer.
+bool says_usable(const Json& reply) {
+  if (!reply.is_object()) return false;
+  auto it = reply.find("usable");
+  return it == reply.end() || (it->is_boolean() && it->get<bool>());
+}
 
 /// A verdict for a runner that did not live to give one.
 Json verdict_of_death(FailureKind kind, const std::string& how) {
@@ -47,14 +62,14 @@ class Supervisor {
  private:
   /// null: no answer is due.
   Json handle(Json request) {
-    std::string type = request.is_object() ? request.value("type", std::string()) : std::string();
+    std::string type = text_of(request, "type");
     if (type == "text") return keep_text(request);
-    if (type == "hello") hello_ = request;
     if (type == "fresh") {  // the parent wants the next request to meet a new process
       runner_.reset();
       return nullptr;
     }
     if (Status texts = put_texts(request, texts_); !texts) return error_message(texts.error());
+    if (type == "hello") hello_ = request;
     if (!runner_) {
       if (Status started = start(); !started) return error_message(started.error());
       if (type == "hello") return hello_reply_;
@@ -65,9 +80,10 @@ class Supervisor {
   }
 
   Json keep_text(const Json& request) {
-    std::string hash = request.value("hash", std::string());
-    std::string text = request.value("text", std::string());
-    if (content_hash(text) != hash) return error_message({ErrorCode::kEnvironment, "a text does not match its hash"});
+    std::string hash = text_of(request, "hash");
+    std::string text = text_of(request, "text");
+    if (content_hash(text) != hash)
+      return error_message({ErrorCode::kEnvironment, "a text does not match its hash"});
     texts_[hash] = std::move(text);
     return nullptr;
   }
@@ -81,37 +97,43 @@ class Supervisor {
     ::fcntl(runner_->err(), F_SETFL, O_NONBLOCK);
     if (hello_.is_null()) hello_ = hello_request({});
     AK_TRY_VOID(write_message(runner_->in(), hello_));
-    AK_TRY(read, read_message(runner_->out(), reader_, kHelloDeadline, in_));
-    relay_errors();
+    AK_TRY(read, await(kHelloDeadline));
     if (read.end != ReadEnd::kMessage) {
       std::string how = describe_end(read.end);
       runner_.reset();
       return environment_error("the runner did not start: {}", how);
     }
-    AK_TRY(reply, parse_json(read.message, "the runner's hello"));
-    hello_reply_ = std::move(reply);
-    if (hello_reply_.value("type", std::string()) == "error") {
-      Error error = error_from_message(hello_reply_, "hello");
+    Result<Json> reply = parse_json(read.message, "the runner's hello");
+    if (!reply || text_of(*reply, "type") != "hello") {
       runner_.reset();
-      return tl::unexpected(std::move(error));
+      return tl::unexpected(reply ? error_from_message(*reply, "hello") : std::move(reply.error()));
     }
+    hello_reply_ = std::move(*reply);
     return {};
+  }
+
+  /// The runner's next message; what it says on standard error meanwhile goes to ours.
+  Result<ReadOutcome> await(milliseconds deadline) {
+    Result<ReadOutcome> read = read_message(
+        runner_->out(), reader_, deadline, {in_, runner_->err(), [](std::string_view text) { relay(text); }});
+    relay_errors();
+    return read;
   }
 
   Json forward(const Json& request, const std::string& type) {
     auto deadline = options_.default_deadline;
     if (request.contains("deadline_s") && request["deadline_s"].is_number()) {
-      deadline = milliseconds(static_cast<std::int64_t>(request["deadline_s"].get<double>() * 1000));
+      double seconds = std::clamp(request["deadline_s"].get<double>(), 0.0, kLongestDeadline);
+      deadline = milliseconds(static_cast<std::int64_t>(seconds * 1000));
     }
     Status written = write_message(runner_->in(), request);
-    Result<ReadOutcome> read = written ? read_message(runner_->out(), reader_, deadline, in_)
-                                       : Result<ReadOutcome>(ReadOutcome{});
-    relay_errors();
+    Result<ReadOutcome> read = written ? await(deadline) : Result<ReadOutcome>(ReadOutcome{});
     if (read && read->end == ReadEnd::kMessage) {
       Result<Json> reply = parse_json(read->message, "the runner's answer");
-      bool usable = reply && reply->is_object() && reply->value("usable", true);
-      if (!usable) runner_.reset();
-      return reply ? std::move(*reply) : error_message(reply.error());
+      if (!reply || !says_usable(*reply)) runner_.reset();
+      if (!reply) return error_message(reply.error());
+      return reply->is_object() ? std::move(*reply)
+                                : error_message({ErrorCode::kInternal, "the runner's answer is no object"});
     }
     if (read && read->end == ReadEnd::kEof && parent_has_gone()) return nullptr;
     std::string how = read ? describe_end(read->end) : read.error().message;
@@ -139,9 +161,10 @@ class Supervisor {
     while (runner_) {
       ssize_t count = ::read(runner_->err(), chunk, sizeof chunk);
       if (count <= 0) return;
-      std::fwrite(chunk, 1, static_cast<std::size_t>(count), stderr);
+      relay({chunk, static_cast<std::size_t>(count)});
     }
   }
+  static void relay(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
   const SupervisorOptions& options_;
   int in_, out_;

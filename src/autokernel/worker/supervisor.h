@@ -1,6 +1,6 @@
 #pragma once
-// The supervisor, `autokernel worker`: speaks to the parent, keeps one runner, enforces deadlines, says how a runner
-// died, replaces it, and exits when its input ends (a dropped ssh leaves nothing running).
+// The supervisor, `autokernel worker`: speaks to the parent, keeps one runner, enforces deadlines, says how a
+// runner died, replaces it, and exits when its input ends (a dropped ssh leaves nothing running).
 
 #include <chrono>
 #include <string>
