@@ -53,16 +53,30 @@ void ak_rt_atomic(const void*, uint32_t, int) {}
 
 namespace ak::cpu {
 
-CompilerFixture::CompilerFixture() : folder_(std::move(*TempDir::create("ak-compiler-test"))) {
-  CpuCompilerOptions options;
-  options.cache = folder_.path();
-  static constexpr EmbeddedFile kHeader = {
-      "autokernel/device/twice.cuh",
-      "#pragma once\ninline __device__ float twice(float x) { return 2 * x; }\n"};
-  options.device_headers = {kHeader};
-  auto compiler = CpuCompiler::create(options);
-  if (!compiler) ADD_FAILURE() << compiler.error().message;
-  compiler_ = std::move(*compiler);
+namespace {
+
+struct SharedCompiler {
+  TempDir folder = std::move(*TempDir::create("ak-compiler-test"));
+  std::unique_ptr<CpuCompiler> compiler;
+  SharedCompiler() {
+    CpuCompilerOptions options;
+    options.cache = folder.path();
+    static constexpr EmbeddedFile kHeader = {
+        "autokernel/device/twice.cuh",
+        "#pragma once\ninline __device__ float twice(float x) { return 2 * x; }\n"};
+    options.device_headers = {kHeader};
+    auto made = CpuCompiler::create(options);
+    if (!made) ADD_FAILURE() << made.error().message;
+    compiler = std::move(*made);
+  }
+};
+
+}  // namespace
+
+CompilerFixture::CompilerFixture() {
+  static SharedCompiler shared;
+  folder_ = shared.folder.path();
+  compiler_ = shared.compiler.get();
 }
 
 Source CompilerFixture::source(std::string_view text, std::vector<std::string> entries) {

@@ -16,7 +16,7 @@
 
 namespace ak::cpu {
 
-/// A compiler with an empty cache of its own.
+/// A compiler; all tests of the program share its cache (and the precompiled prelude in it).
 class CompilerFixture : public testing::Test {
  protected:
   CompilerFixture();
@@ -26,8 +26,8 @@ class CompilerFixture : public testing::Test {
   /// The failure; a test failure when it compiles.
   Failure failure(const Source& source);
 
-  TempDir folder_;
-  std::unique_ptr<CpuCompiler> compiler_;
+  std::filesystem::path folder_;  ///< the cache
+  CpuCompiler* compiler_ = nullptr;
 };
 
 /// A loaded module.

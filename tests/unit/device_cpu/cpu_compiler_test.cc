@@ -124,7 +124,7 @@ TEST_F(CpuCompilerTest, ErrorsNameTheKernelFilesOwnLine) {
   EXPECT_THAT(f.message, HasSubstr("kernel.cu:5:"));
   EXPECT_THAT(f.message, HasSubstr("'nope' was not declared"));
   EXPECT_THAT(f.message, HasSubstr("5 |   x[0] = t[0] + nope;"));
-  EXPECT_THAT(f.message, Not(HasSubstr(folder_.path().string())));
+  EXPECT_THAT(f.message, Not(HasSubstr(folder_.string())));
 }
 
 TEST_F(CpuCompilerTest, WhatTheDeviceCannotDoIsUnsupportedWithItsLine) {
@@ -163,8 +163,8 @@ TEST_F(CpuCompilerTest, OtherLanguagesAndArchitecturesAreUnsupported) {
 }
 
 TEST_F(CpuCompilerTest, NoFileOfTheMachineCanBeReadOrQuoted) {
-  std::ofstream(folder_.path() / "secret.h") << "int secret_word = not_c++;\n";
-  const std::string secret = (folder_.path() / "secret.h").string();
+  std::ofstream(folder_ / "secret.h") << "int secret_word = not_c++;\n";
+  const std::string secret = (folder_ / "secret.h").string();
   for (const std::string& path : {std::string("/etc/passwd"), std::string("/proc/self/environ"), secret}) {
     const Failure plain = failure(source("#include \"" + path + "\"\n__global__ void k() {}\n"));
     EXPECT_EQ(plain.check, "compile.sandbox");
@@ -310,15 +310,15 @@ TEST_F(CpuCompilerTest, BarriersAreKnown) {
 }
 
 TEST_F(CpuCompilerTest, ASecondCompileComesFromTheCache) {
-  const auto first = binary(source(kAxpy));
-  const auto second = binary(source(kAxpy));
+  Source once = source("__global__ void k(int* x) { x[0] = 12345; }");
+  const auto first = binary(once);
+  const auto second = binary(once);
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(first->from_cache);
   EXPECT_TRUE(second->from_cache);
   EXPECT_EQ(first->bytes, second->bytes);
-  Source other = source(kAxpy);
-  other.tunables = {{"UNUSED", std::int64_t{1}}};
-  EXPECT_FALSE(binary(other)->from_cache);
+  once.tunables = {{"UNUSED", std::int64_t{1}}};
+  EXPECT_FALSE(binary(once)->from_cache);
 }
 
 TEST_F(CpuCompilerTest, AFailedCompileIsRememberedInMemoryOnly) {
@@ -349,12 +349,36 @@ TEST_F(CpuCompilerTest, NamesThatAreNoIdentifiersAreUsageErrors) {
   }
 }
 
-TEST_F(CpuCompilerTest, ConcurrentCompilersShareOneCache) {
+TEST_F(CpuCompilerTest, AnotherCompilerWithTheSameCacheFindsTheObject) {
+  ASSERT_TRUE(binary(source(kAxpy)));
   CpuCompilerOptions options;
-  options.cache = folder_.path();
+  options.cache = folder_;
+  static constexpr EmbeddedFile kOther = {"autokernel/device/other.cuh", "#pragma once\n"};
+  auto same = CpuCompiler::create(options);
+  options.device_headers = {kOther};
   auto other = CpuCompiler::create(options);
-  ASSERT_TRUE(other);
-  EXPECT_TRUE((*other)->compile(source(kAxpy))->binary);
+  ASSERT_TRUE(same && other);
+  ASSERT_TRUE((*same)->compile(source(kAxpy))->binary);
+  EXPECT_TRUE((*same)->compile(source(kAxpy))->binary->from_cache);
+  // Other device headers are another compiler.
+  EXPECT_FALSE((*other)->compile(source(kAxpy))->binary->from_cache);
+}
+
+TEST_F(CpuCompilerTest, ADamagedPrecompiledPreludeIsMadeAnew) {
+  const TempDir folder = std::move(*TempDir::create("ak-damaged"));
+  CpuCompilerOptions options;
+  options.cache = folder.path();
+  ASSERT_TRUE((*CpuCompiler::create(options))->compile(source(kAxpy))->binary);
+  int damaged = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder.path())) {
+    if (file.path().extension() != ".gch") continue;
+    std::fstream(file.path(), std::ios::in | std::ios::out).seekp(5000) << "damage";
+    ++damaged;
+  }
+  EXPECT_EQ(damaged, 1);
+  Source again = source(kAxpy);
+  again.tunables = {{"AGAIN", std::int64_t{1}}};
+  EXPECT_TRUE((*CpuCompiler::create(options))->compile(again)->binary);
 }
 
 TEST(CpuCompiler, AMissingCompilerIsAnErrorWithTheRemedy) {

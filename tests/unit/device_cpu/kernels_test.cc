@@ -20,14 +20,20 @@ using testing::HasSubstr;
 
 class KernelsTest : public test::CpuFixture {
  protected:
-  KernelsTest() : folder_(std::move(*TempDir::create("ak-kernels"))) {}
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TempDir>(std::move(*TempDir::create("ak-kernels")));
+    CpuCompilerOptions options;
+    options.cache = folder_->path();
+    auto made = CpuCompiler::create(options);
+    if (made) compiler_ = std::move(*made);
+  }
+  static void TearDownTestSuite() {
+    compiler_.reset();
+    folder_.reset();
+  }
   void SetUp() override {
     CpuFixture::SetUp();
-    CpuCompilerOptions options;
-    options.cache = folder_.path();
-    auto compiler = CpuCompiler::create(options);
-    ASSERT_TRUE(compiler) << compiler.error().message;
-    compiler_ = std::move(*compiler);
+    ASSERT_TRUE(compiler_) << "no compiler";
     out_ = buffer(4096 * 4);
     in_ = buffer(4096 * 4, Access::kReadOnly);
     std::vector<float> values(4096);
@@ -68,8 +74,8 @@ class KernelsTest : public test::CpuFixture {
     }
   }
 
-  TempDir folder_;
-  std::unique_ptr<CpuCompiler> compiler_;
+  inline static std::unique_ptr<TempDir> folder_;  ///< the cache, shared by the tests
+  inline static std::unique_ptr<CpuCompiler> compiler_;
   device::BufferId out_{}, in_{};
 };
 
