@@ -37,10 +37,13 @@ class Bench {
   Outcome launch(Stage stage, Poison poison, ScrubFirst scrub);
   /// guard.poison and numeric against the truth. `pool` collects the norm-wise sums of one distribution.
   struct Sums {
-    double y = 0, b = 0, u = 0, elements = 0;
+    double y = 0, b = 0, u = 0, elements = 0, rows = 0;
   };
   using SumsPool = std::map<std::string, Sums>;
   Outcome compare(Stage stage, const std::string& check, SumsPool* pool, double* worst);
+  /// For the separation test: ||y - r|| / ||b - r|| over all outputs; is every element within its bound?
+  Result<double> norm_ratio();
+  Result<bool> within_bounds();
   /// Digest of all outputs.
   Result<std::uint64_t> digest();
 

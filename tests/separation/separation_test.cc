@@ -1,0 +1,183 @@
+// The tolerance separates honest kernels from dishonest ones: every order of additions passes, every loss of precision
+// fails on zero-mean data. Prints, per family, dtype and size, the c that each kernel needs (DESIGN section 6) and the
+// ratio of its norm to the contract kernel's.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "autokernel/base/file.h"
+#include "autokernel/device/cpu/cpu_compiler.h"
+#include "autokernel/device/cpu/cpu_device.h"
+#include "autokernel/embed/device_headers.h"
+#include "autokernel/harness/comparison.h"
+#include "autokernel/harness/verifier.h"
+
+namespace ak::harness {
+namespace {
+
+struct Variant {
+  int number;
+  const char* what;
+  bool honest;
+};
+struct Case {
+  const char* family;
+  DType dtype;
+  std::vector<Variant> variants;
+  std::vector<const char*> sizes;
+};
+
+/// What one kernel shows on one problem.
+struct Measured {
+  bool passes = false;
+  double c = 0;      ///< smallest c with which every element is within its bound
+  double ratio = 0;  ///< ||y - r|| / ||b - r||
+};
+
+class Separation : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    cpu::CpuCompilerOptions options;
+    options.cache = cache_directory();
+    auto headers = embed::device_headers();
+    options.device_headers.assign(headers.begin(), headers.end());
+    Result<std::unique_ptr<cpu::CpuCompiler>> compiler = cpu::CpuCompiler::create(std::move(options));
+    ASSERT_TRUE(compiler) << compiler.error().message;
+    compiler_ = std::move(*compiler);
+    Result<std::unique_ptr<cpu::CpuDevice>> device = cpu::CpuDevice::create({});
+    ASSERT_TRUE(device) << device.error().message;
+    device_ = std::move(*device);
+    Result<op::Registry> registry = op::Registry::create(op::embedded_families(), {});
+    ASSERT_TRUE(registry) << registry.error().message;
+    registry_ = std::move(*registry);
+  }
+
+  std::string kernel_text(const std::string& family) {
+    std::string folder = std::string(AK_SOURCE_DIR) + "/tests/separation/";
+    std::string text = *read_file(folder + family + ".cu");
+    std::string precision = *read_file(folder + "precision.cuh");
+    precision.erase(precision.find("#pragma once"), 12);
+    return text.replace(text.find("PRECISION"), 9, precision);
+  }
+
+  Result<Measured> measure(const Problem& problem, const op::Draw& draw, int variant) {
+    AK_TRY(family, registry_.find(problem.op));
+    op::Family copy = *family;  // its c is varied below
+    CheckSet checks = CheckSet::all();
+    TrustedKernels trusted(*device_, *compiler_);
+    References references(*device_, *compiler_);
+    SystemClock clock;
+    Context context{*device_, *compiler_, trusted, copy, checks, clock, Limits::for_device(device_->info()), Rng(7)};
+    Config config;
+    config.values["VARIANT"] = static_cast<std::int64_t>(variant);
+    AK_TRY(made, Candidate::create(context, {problem.op + ".cu", kernel_text(problem.op), config}));
+    if (auto* failure = std::get_if<Failure>(&made)) return internal_error("{}", failure->message);
+    Candidate& candidate = std::get<Candidate>(made);
+    AK_TRY(prepared, candidate.prepare(problem, Build::kTimed));
+    if (auto* failure = std::get_if<Failure>(&prepared)) return internal_error("{}", failure->message);
+    AK_TRY(bench, Bench::create(context, references, problem, std::get<Prepared>(prepared), {}));
+    AK_TRY_VOID(bench.load_inputs(draw, nullptr, 0x5eed + static_cast<std::uint64_t>(problem.dims.begin()->second)));
+    AK_TRY(fault, bench.launch(Stage::kSmoke, Poison::kNan, Bench::ScrubFirst::kNo));
+    if (fault) return internal_error("{}", fault->message);
+    Measured measured;
+    AK_TRY(failure, bench.compare(Stage::kSmoke, "numeric", nullptr, nullptr));
+    measured.passes = !failure;
+    AK_TRY(ratio, bench.norm_ratio());
+    measured.ratio = ratio;
+    double low = 0x1p-12, high = 0x1p14;
+    for (int step = 0; step < 16; ++step) {
+      copy.tolerance.c = std::sqrt(low * high);
+      AK_TRY(within, bench.within_bounds());
+      (within ? high : low) = copy.tolerance.c;
+    }
+    measured.c = high;
+    candidate.unload();
+    return measured;
+  }
+
+  std::unique_ptr<cpu::CpuCompiler> compiler_;
+  std::unique_ptr<cpu::CpuDevice> device_;
+  op::Registry registry_ = *op::Registry::create({}, {});
+};
+
+bool few_rows(const Problem& problem) {
+  return (problem.dims.contains("ROWS") && problem.dims.at("ROWS") < 32) ||
+         (problem.op == "rmsnorm" && problem.dims.at("M") < 32);
+}
+
+TEST_P(Separation, HonestOrdersPassAndLostPrecisionFails) {
+  const Case& which = GetParam();
+  const op::Family& family = **registry_.find(which.family);
+  double worst_honest = 0, best_dishonest = 1e300;
+  for (const char* size_text : which.sizes) {
+    Problem problem = *op::make_problem(family, *op::parse_size(family, size_text), which.dtype);
+    for (const op::Draw& draw : family.draws) {
+      const std::string& first_input = family.inputs(problem).front()->name;
+      bool zero_mean_normal = draw.zero_mean && draw.tensors.at(first_input).kind == "normal";
+      for (const Variant& variant : which.variants) {
+        // Lost precision need show on zero-mean data alone, and where there are rows enough for the norm.
+        if (!variant.honest && (!zero_mean_normal || few_rows(problem))) continue;
+        bool short_sum = problem.dims.contains("K") && problem.op == "matmul" && problem.dims.at("K") < 512;
+        if (variant.number == 12 && short_sum) continue;  // f16 accumulators show from K = 512 on
+        Result<Measured> measured = measure(problem, draw, variant.number);
+        ASSERT_TRUE(measured) << measured.error().message;
+        std::printf("%-8s %-5s %-34s %-14s %-26s c %10.4g  norm ratio %10.4g  %s\n", which.family,
+                    std::string(name(which.dtype)).c_str(), size_text, draw.name.c_str(), variant.what, measured->c,
+                    measured->ratio, measured->passes ? "pass" : "fail");
+        EXPECT_EQ(measured->passes, variant.honest) << variant.what << " on " << size_text << ", draw " << draw.name;
+        (variant.honest ? worst_honest : best_dishonest) =
+            variant.honest ? std::max(worst_honest, measured->c) : std::min(best_dishonest, measured->c);
+      }
+    }
+  }
+  std::printf("%s %s: worst honest c %.3g, best dishonest c %.3g (c of the family: %.3g)\n", which.family,
+              std::string(name(which.dtype)).c_str(), worst_honest, best_dishonest, family.tolerance.c);
+}
+
+constexpr Variant kSequential{0, "sequential", true}, kReversed{1, "reversed", true};
+const std::vector<const char*> kMatmulSizes = {"M=64,N=64,K=1", "M=64,N=64,K=16", "M=64,N=64,K=512",
+                                               "M=64,N=64,K=2048", "M=64,N=64,K=16384"};
+const std::vector<Variant> kSums = {kSequential, kReversed, {2, "split", true}};
+
+std::vector<Variant> with(std::vector<Variant> honest, std::vector<Variant> dishonest) {
+  honest.insert(honest.end(), dishonest.begin(), dishonest.end());
+  return honest;
+}
+std::vector<Variant> matmul_variants(std::vector<Variant> dishonest) {
+  return with(with(kSums, {{3, "tree", true}, {4, "like a tensor core", true}}), std::move(dishonest));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, Separation,
+    testing::Values(
+        Case{"matmul", DType::kF32, matmul_variants({{10, "TF32 operands", false}, {11, "bf16 operands", false}}), kMatmulSizes},
+        Case{"matmul", DType::kF16, matmul_variants({{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}), kMatmulSizes},
+        Case{"matmul", DType::kBF16, matmul_variants({{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}), kMatmulSizes},
+        Case{"conv2d", DType::kF32, with(kSums, {{10, "TF32 operands", false}, {11, "bf16 operands", false}}),
+             {"C=64,K=8,H=24,W=24,R=3,S=3,PAD_H=1,PAD_W=1"}},
+        Case{"conv2d", DType::kF16, with(kSums, {{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}),
+             {"C=64,K=8,H=24,W=24,R=3,S=3,PAD_H=1,PAD_W=1"}},
+        Case{"softmax", DType::kF32,
+             with({kSequential, kReversed, {2, "tree", true}, {3, "online", true}},
+                  {{10, "f16 exponentials", false}, {11, "bf16 exponentials", false}, {12, "f16 sum", false}}),
+             {"ROWS=32,COLS=128", "ROWS=32,COLS=2048", "ROWS=4,COLS=50257"}},
+        Case{"softmax", DType::kF16,
+             with({kSequential, kReversed, {2, "tree", true}, {3, "online", true}}, {{11, "bf16 exponentials", false}}),
+             {"ROWS=32,COLS=128", "ROWS=32,COLS=2048", "ROWS=4,COLS=50257"}},
+        Case{"rmsnorm", DType::kF32,
+             with({kSequential, kReversed, {2, "tree", true}, {3, "rsqrtf", true}},
+                  {{10, "TF32 squares and scale", false}, {11, "bf16 squares and scale", false}, {12, "bf16 sum", false}}),
+             {"M=32,N=128", "M=32,N=2048", "M=4,N=16384"}},
+        Case{"rmsnorm", DType::kBF16,
+             with({kSequential, kReversed, {2, "tree", true}, {3, "rsqrtf", true}}, {{12, "bf16 sum", false}}),
+             {"M=32,N=2048", "M=4,N=16384"}}),
+    [](const testing::TestParamInfo<Case>& info) {
+      return std::string(info.param.family) + "_" + std::string(name(info.param.dtype));
+    });
+
+}  // namespace
+}  // namespace ak::harness
