@@ -14,6 +14,7 @@ constexpr char kHead[] = R"(
 #include <stddef.h>
 static thread_local AkBuiltins g_builtins;
 alignas(1024) static thread_local char g_shared[16384];
+#define AK_SEES_PARAMS(p) (void)p
 #define threadIdx (g_builtins.thread_idx)
 #define blockIdx (g_builtins.block_idx)
 #define blockDim (g_builtins.block_dim)
@@ -31,9 +32,9 @@ std::string glue(const std::vector<HandmadeKernel>& kernels) {
       sizes += fmt::format("sizeof({}), ", kernel.params[i]);
     }
     call += ")";
-    text += fmt::format("static void {}_thread(void** p) {{ (void)p; {}; }}\n", kernel.name, call);
+    text += fmt::format("static void {}_thread(void** p) {{ AK_SEES_PARAMS(p); {}; }}\n", kernel.name, call);
     text += fmt::format(
-        "static void {}_block(void** p) {{ (void)p; const AkDim3 b = blockDim;\n"
+        "static void {}_block(void** p) {{ AK_SEES_PARAMS(p); const AkDim3 b = blockDim;\n"
         "for (threadIdx.z = 0; threadIdx.z < b.z; ++threadIdx.z) for (threadIdx.y = 0; threadIdx.y < b.y;\n"
         "++threadIdx.y) for (threadIdx.x = 0; threadIdx.x < b.x; ++threadIdx.x) {}; }}\n",
         kernel.name, call);
@@ -69,8 +70,9 @@ Result<Binary> handmade_module(const std::string& code, const std::vector<Handma
   AK_TRY_VOID(write_file_atomic(source, std::string(kHead) + "#line 1 \"kernel.cu\"\n" + code +
                                             "\n#line 1 \"prelude/glue.h\"\n" + glue(kernels)));
   const std::string unlinked = (folder.path() / "module.o").string();
-  std::vector<std::string> argv = {"g++", "-std=c++20", "-c", "-fPIC", "-fvisibility=hidden", "-w", "-I",
-                                   AK_SOURCE_DIR "/src", "-o", unlinked, source};
+  std::vector<std::string> argv = {
+      "g++", "-std=c++20", "-c",  "-fPIC", "-fvisibility=hidden", "-w", "-I", AK_SOURCE_DIR "/src",
+      "-o",  unlinked,     source};
   std::vector<std::string> flags = {"-O2", "-fno-optimize-sibling-calls"};
   if (build == Build::kChecked) {
     flags = {"-O1",

@@ -108,7 +108,7 @@ void GridRunner::take_part(std::uint32_t worker) {
     // Success proves that total and chunk belong to this generation.
     if (!claim_.compare_exchange_strong(claim, claim + count, std::memory_order_acq_rel)) continue;
     work(worker, next, count);
-    const std::uint64_t finished = finished_.fetch_add(count, std::memory_order_acq_rel) + count;
+    const std::uint64_t finished = finished_.fetch_add(count, std::memory_order_seq_cst) + count;
     if (finished == total && caller_sleeps_.load(std::memory_order_seq_cst)) {
       done_word_.fetch_add(1, std::memory_order_release);
       futex_wake_all(done_word_);
