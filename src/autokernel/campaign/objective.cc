@@ -13,6 +13,20 @@ std::map<std::string, double> calls_of(const Target& target) {
   return calls;
 }
 
+template <class TimeOf>
+TimeEstimate weighted_sum(const Verdict& verdict, const Target& target, TimeOf time_of) {
+  std::map<std::string, double> calls = calls_of(target);
+  TimeEstimate sum;
+  for (const Timing& timing : verdict.timings) {
+    double weight = calls[timing.problem_id];
+    TimeEstimate time = time_of(timing);
+    sum.median_us += weight * time.median_us;
+    sum.ci_low_us += weight * time.ci_low_us;
+    sum.ci_high_us += weight * time.ci_high_us;
+  }
+  return sum;
+}
+
 }  // namespace
 
 Objective::Objective(const Target& target, std::map<std::string, TimeEstimate> start)
@@ -95,15 +109,12 @@ Result<stats::RatioCI> ratio_of_verdict(const Verdict& verdict, const Target& ta
 }
 
 TimeEstimate objective_of_verdict(const Verdict& verdict, const Target& target) {
-  std::map<std::string, double> calls = calls_of(target);
-  TimeEstimate sum;
-  for (const Timing& timing : verdict.timings) {
-    double weight = calls[timing.problem_id];
-    sum.median_us += weight * timing.time.median_us;
-    sum.ci_low_us += weight * timing.time.ci_low_us;
-    sum.ci_high_us += weight * timing.time.ci_high_us;
-  }
-  return sum;
+  return weighted_sum(verdict, target, [](const Timing& timing) { return timing.time; });
+}
+
+TimeEstimate incumbent_objective(const Verdict& verdict, const Target& target) {
+  return weighted_sum(verdict, target,
+                      [](const Timing& timing) { return timing.versus ? timing.versus->incumbent : TimeEstimate{}; });
 }
 
 }  // namespace ak::campaign

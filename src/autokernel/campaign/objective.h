@@ -42,5 +42,7 @@ Result<stats::RatioCI> ratio_of_verdict(const Verdict& verdict, const Target& ta
 
 /// Sum of calls x time with the intervals added.
 TimeEstimate objective_of_verdict(const Verdict& verdict, const Target& target);
+/// The same of the incumbent that was timed beside the candidate.
+TimeEstimate incumbent_objective(const Verdict& verdict, const Target& target);
 
 }  // namespace ak::campaign

@@ -48,7 +48,8 @@ struct TuneResult {
   Decision decision = Decision::kReverted;
   std::int64_t experiment = 0;
   Config start_config, best_config;
-  TimeEstimate start_time, best_time;  ///< of the objective: sum of calls x time
+  TimeEstimate start_time, best_time;  ///< of the objective: sum of calls x time; both of the confirmation if there is one
+  std::optional<Config> contender;     ///< what was confirmed, kept or not
   double speedup = 1;                  ///< confirmed: start / best, from the fresh worker's paired rounds
   std::optional<Comparison> confirmation;
   std::size_t trials = 0;              ///< configs judged, those of earlier runs included

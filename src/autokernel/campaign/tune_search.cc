@@ -166,9 +166,11 @@ Result<bool> TuneRun::confirm(const Measured& best) {
   AK_TRY(ratio, ratio_of_verdict(verdict, request_.target, rng_));
   TimeEstimate time = objective_of_verdict(verdict, request_.target);
   stats::Answer answer = stats::is_faster(ratio, request_.threshold);
-  Comparison comparison{ratio.ratio, ratio.ci_low, ratio.ci_high, objective_->start()};
+  Comparison comparison{ratio.ratio, ratio.ci_low, ratio.ci_high, incumbent_objective(verdict, request_.target)};
   AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(experiment_.id, verdict));
   result_.confirmation = experiment_.confirmation = comparison;
+  result_.contender = config;
+  result_.start_time = incumbent_objective(verdict, request_.target);
   std::string summary = fmt::format("{:.3f}x the start (95 % CI {:.3f} to {:.3f}), confirmed in a fresh worker",
                                     ratio.ratio, ratio.ci_low, ratio.ci_high);
   if (answer == stats::Answer::kYes) {

@@ -2,7 +2,9 @@
 
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "autokernel/base/file.h"
 #include "autokernel/base/sandbox.h"
@@ -130,7 +132,7 @@ Result<int> run_ops(Session& session, const OpsOptions& options) {
 }
 
 Result<int> run_devices(Session& session) {
-  DeviceInfo cpu = cpu::describe_cpu(0);
+  DeviceInfo cpu = cpu::describe_cpu(std::max(1U, std::thread::hardware_concurrency()));
   if (session.options().json) {
     session.print_json({{"schema", 1}, {"devices", Json::array({to_json(cpu)})}});
     return 0;

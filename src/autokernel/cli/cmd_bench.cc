@@ -35,7 +35,7 @@ Result<int> run_bench(Session& session, const BenchOptions& options) {
   AK_TRY(verdict, pool->compile_and_judge(job, sources, worker::Freshness::kReuse));
   double wall_s = seconds_between(start, session.clock().now());
   if (session.options().json) {
-    session.print_json(bench_json(verdict, wall_s));
+    session.print_json(bench_json(verdict, loaded.file.name, config, wall_s));
   } else {
     session.print(bench_text(verdict, loaded.file, config, wall_s));
   }
@@ -66,7 +66,9 @@ Result<int> run_compare(Session& session, const CompareOptions& options) {
   AK_TRY(sources, harness::sources_of(job, *registry, device));
   AK_TRY(verdict, pool->compile_and_judge(job, sources, worker::Freshness::kReuse));
   if (session.options().json) {
-    session.print_json(compare_json(verdict));
+    Json json = bench_json(verdict, candidate.file.name, candidate_config, verdict.wall_s);
+    json["incumbent"] = {{"kernel", incumbent.file.name}, {"config", to_json(incumbent_config)}};
+    session.print_json(json);
   } else {
     session.print(compare_text(verdict, incumbent.file.name, candidate.file.name));
   }

@@ -10,6 +10,7 @@
 #include "autokernel/kernel/space.h"
 #include "autokernel/op/target_file.h"
 #include "autokernel/report/report.h"
+#include "autokernel/search/strategy.h"
 
 namespace ak::cli {
 namespace {
@@ -28,7 +29,11 @@ std::string tune_text(const campaign::TuneResult& result, const std::string& fil
   for (const auto& [kind, count] : result.failed) out += fmt::format("failed_{}: {}\n", kind, count);
   out += fmt::format("stopped: {}\n", result.stop_reason);
   out += fmt::format("start: {}  {}\n", format_us(result.start_time.median_us), result.start_config.to_string());
-  out += fmt::format("best: {}  {}\n", format_us(result.best_time.median_us), result.best_config.to_string());
+  if (result.contender && result.decision != Decision::kKept) {
+    out += fmt::format("contender: {}  (not kept: the start stays)\n", result.contender->to_string());
+  } else {
+    out += fmt::format("best: {}  {}\n", format_us(result.best_time.median_us), result.best_config.to_string());
+  }
   if (result.confirmation) {
     out += fmt::format("speedup: {:.3f}x (95 % CI {:.3f} to {:.3f}; confirmed in a fresh worker, paired with the start)\n",
                        result.confirmation->ratio, result.confirmation->ci_low, result.confirmation->ci_high);
@@ -66,6 +71,15 @@ Result<campaign::TuneRequest> make_request(const TuneOptions& options, const Loa
   return request;
 }
 
+/// Before anything is written: a misspelt strategy must leave no workspace behind.
+Status check_strategy(const std::string& strategy) {
+  auto names = search::strategy_names();
+  if (std::find(names.begin(), names.end(), strategy) != names.end()) return {};
+  std::string known;
+  for (std::string_view each : names) known += fmt::format("{}{}", known.empty() ? "" : ", ", each);
+  return usage_error("unknown strategy `{}`; the strategies are {}", strategy, known);
+}
+
 Result<int> dry_run(Session& session, const LoadedKernel& loaded, const DeviceInfo& device) {
   std::vector<Problem> problems;
   for (const TargetProblem& each : loaded.target.problems) problems.push_back(each.problem);
@@ -87,6 +101,7 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
   const DeviceInfo& device = pool->hello().device;
   AK_TRY(loaded, load_kernel(session, options.file, options.target, device));
   if (options.dry_run) return dry_run(session, loaded, device);
+  AK_TRY_VOID(check_strategy(settings.get_text("strategy")));
   AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
   for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
   AK_TRY(registry, session.registry());

@@ -1,6 +1,7 @@
 #include "autokernel/cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 
@@ -33,8 +34,7 @@ void add_global(CLI::App& app, GlobalOptions& global) {
   app.add_option("--device", global.device, "auto, cpu (default: the setting `device`)");
   app.add_option("-w,--workspace", global.workspace, "folder of ledger, history and reports (default: ./.autokernel)");
   app.add_option("--ops", global.ops, "a folder of op families of your own; may be repeated");
-  app.add_option("--worker", global.worker, "command of a worker elsewhere, e.g. --worker ssh box autokernel worker")
-      ->expected(1, 64);
+  app.add_option("--worker", global.worker, "command of a worker elsewhere, e.g. --worker 'ssh -T box autokernel worker'");
   app.add_flag("--unsafe-no-sandbox", global.unsafe_no_sandbox, "compile without Landlock and seccomp; recorded");
 }
 
@@ -140,6 +140,20 @@ int exit_code(ErrorCode code) {
   return 4;
 }
 
+int unknown_command(const CLI::App& app, std::string_view word) {
+  constexpr std::string_view kPlanned[] = {"optimize", "profile", "plan",   "extract", "launch", "run",
+                                           "next",     "record",  "status", "revert",  "prompt", "init",
+                                           "verify",   "ship",    "replay", "mcp",     "selftest"};
+  bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
+  std::string known;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", sub->get_name());
+  }
+  std::fprintf(stderr, "autokernel: %s `%.*s`; there are %s\n", planned ? "not supported yet:" : "no command",
+               static_cast<int>(word.size()), word.data(), known.c_str());
+  return 2;
+}
+
 }  // namespace
 
 int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted) {
@@ -157,6 +171,8 @@ int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted
   add_tune(app, parsed);
   add_history(app, parsed);
   add_about(app, parsed);
+  bool names_command = !app.get_subcommands([&](const CLI::App* each) { return each->get_name() == first; }).empty();
+  if (!first.empty() && first[0] != '-' && !names_command) return unknown_command(app, first);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -24,7 +24,6 @@ struct BenchOptions {
   TargetOptions target;
   std::vector<std::string> set;
   bool quick = false;
-  bool explain = false;
   std::string seed;  ///< hexadecimal; empty: a secret one
 };
 Result<int> run_bench(Session& session, const BenchOptions& options);

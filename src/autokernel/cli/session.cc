@@ -22,6 +22,32 @@ std::vector<worker::FamilyFiles> travelling_families(const op::Registry& registr
   return families;
 }
 
+/// "ssh -T box 'auto kernel'" -> four words. Quotes group, a backslash takes the next character as it is.
+std::vector<std::string> split_command(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  char quote = 0;
+  bool in_word = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word += text[++i];
+      in_word = true;
+    } else if (quote != 0 ? c == quote : c == '"' || c == '\'') {
+      quote = quote != 0 ? 0 : c;
+      in_word = true;
+    } else if (quote == 0 && (c == ' ' || c == '\t')) {
+      if (in_word) words.push_back(std::exchange(word, {}));
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (in_word) words.push_back(word);
+  return words;
+}
+
 }  // namespace
 
 worker::PartsFactory parts_factory(const std::string& device, bool unsafe_no_sandbox) {
@@ -79,7 +105,7 @@ Result<std::string> Session::device_kind() const {
 }
 
 std::vector<std::string> Session::worker_command(const std::string& device) const {
-  if (!options_.worker.empty()) return options_.worker;
+  if (!options_.worker.empty()) return split_command(options_.worker);
   std::vector<std::string> command = {"/proc/self/exe", "worker", "--device", device};
   if (options_.unsafe_no_sandbox) command.emplace_back("--unsafe-no-sandbox");
   return command;

@@ -27,7 +27,7 @@ struct GlobalOptions {
   std::string device;     ///< empty: the setting's
   std::string workspace;  ///< empty: $AUTOKERNEL_WORKSPACE, then ./.autokernel
   std::vector<std::string> ops;
-  std::vector<std::string> worker;  ///< command of a worker elsewhere; empty: this binary
+  std::string worker;  ///< command of a worker elsewhere, split as a shell splits words; empty: this binary
 };
 
 class Session {

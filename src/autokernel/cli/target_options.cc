@@ -5,6 +5,7 @@
 #include "autokernel/cli/commands.h"
 #include "autokernel/harness/signature.h"
 #include "autokernel/harness/sizes.h"
+#include "autokernel/kernel/space.h"
 #include "autokernel/op/target_file.h"
 
 namespace ak::cli {
@@ -43,22 +44,30 @@ Result<Target> target_of_dims(const op::Family& family, const TargetOptions& opt
   return target;
 }
 
-/// Sizes that this device cannot check in reasonable time are dropped from a default target, and said so.
-Result<Target> without_large(Session& session, const op::Family& family, Target target, const DeviceInfo& device) {
+/// Sizes that this device cannot check in reasonable time, or that the file's `needs` exclude, are dropped from a
+/// default target, and said so.
+Result<Target> within_reach(Session& session, const op::Family& family, const kernel::KernelFile& file, Target target,
+                            const DeviceInfo& device) {
   harness::Limits limits = harness::Limits::for_device(device);
   std::vector<TargetProblem> kept;
-  std::size_t dropped = 0;
+  std::size_t dropped = 0, excluded = 0;
   for (TargetProblem& each : target.problems) {
     AK_TRY(large, harness::too_large(family, each.problem, limits));
+    AK_TRY(invalid, kernel::check_config(file, file.defaults, each.problem, device));
     if (large) {
       ++dropped;
+    } else if (invalid) {
+      ++excluded;
     } else {
       kept.push_back(std::move(each));
     }
   }
   if (kept.empty()) {
-    return usage_error("every size of the set is too large for this device; give smaller ones with --dims");
+    return usage_error("of the sizes of the set {} are too large for this device and {} are outside of what {} supports "
+                       "(`needs`); give others with --dims or --sizes",
+                       dropped, excluded, file.name);
   }
+  if (excluded > 0) session.log().info("{} sizes are outside of what the file supports (`needs`) and were left out", excluded);
   if (dropped > 0) session.log().info("{} sizes are too large for this device and were left out", dropped);
   target.problems = std::move(kept);
   return target;
@@ -68,6 +77,8 @@ Result<Target> without_large(Session& session, const op::Family& family, Target 
 
 Result<LoadedKernel> load_kernel(Session& session, const std::string& path, const TargetOptions& options,
                                  const DeviceInfo& device) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return usage_error("{}: no such file (a kernel file was expected)", path);
   AK_TRY(file, kernel::load(path));
   AK_TRY(registry, session.registry());
   std::string op = options.op.empty() ? file.op : options.op;
@@ -92,7 +103,7 @@ Result<LoadedKernel> load_kernel(Session& session, const std::string& path, cons
   } else {
     std::string set = !options.sizes.empty() ? options.sizes : device.kind == "cpu" ? "sweep" : "primary";
     AK_TRY(target, op::default_target(*family, dtypes, set));
-    AK_TRY(kept, without_large(session, *family, std::move(target), device));
+    AK_TRY(kept, within_reach(session, *family, loaded.file, std::move(target), device));
     loaded.target = std::move(kept);
   }
   std::string stem = fs::path(path).stem().string();

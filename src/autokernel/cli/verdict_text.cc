@@ -38,7 +38,7 @@ std::string timings_table(const Verdict& verdict) {
   for (const Timing& timing : verdict.timings) {
     table.add_row({timing.size, format_us(timing.time.median_us),
                    fmt::format("{:.2f}..{:.2f}", timing.time.ci_low_us, timing.time.ci_high_us),
-                   fmt::format("{:.2f}", timing.gbps), fmt::format("{:.4f}", timing.tflops),
+                   fmt::format("{:.2f}", timing.gbps), fmt::format("{:.3g}", timing.tflops),
                    timing.floor_us ? format_us(*timing.floor_us) : "-",
                    timing.floor_us ? fmt::format("{:.0f} %", 100 * *timing.floor_us / timing.time.median_us) : "-"});
   }
@@ -109,7 +109,7 @@ std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, c
   if (!verdict.sandboxed) out += "note: compiled WITHOUT a sandbox (--unsafe-no-sandbox)\n";
   if (const Timing* timing = largest(verdict); timing != nullptr) {
     out += "\n" + timings_table(verdict) + "\n";
-    out += fmt::format("timed_size: {}\nthroughput_tflops: {:.4f}\nbandwidth_gbps: {:.2f}\nlatency_us: {:.3f}\n",
+    out += fmt::format("timed_size: {}\nthroughput_tflops: {:.4g}\nbandwidth_gbps: {:.2f}\nlatency_us: {:.3f}\n",
                        timing->size, timing->tflops, timing->gbps, timing->time.median_us);
     out += fmt::format("pct_peak_compute: {:.1f}\npct_peak_bandwidth: {:.1f}\nbottleneck: {}\nspeedup_vs_pytorch: {}\n",
                        percent(timing->tflops, timing->peak_tflops), percent(timing->gbps, timing->peak_gbps),
@@ -117,15 +117,18 @@ std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, c
     out += fmt::format("peaks: {:.2f} GB/s, {:.3f} TFLOP/s fp32, measured on this device at this footprint\n",
                        timing->peak_gbps, timing->peak_tflops);
   }
-  out += fmt::format("worst_error: {:.3g} of the tolerance\npeak_vram_mb: {:.1f}\ncompile_s: {:.3f}\nwall_s: {:.3f}\n",
-                     verdict.worst_error, static_cast<double>(verdict.peak_memory_bytes) / 1e6, verdict.compile_s, wall_s);
+  if (verdict.passed) out += fmt::format("worst_error: {:.3g} of the tolerance\n", verdict.worst_error);
+  out += fmt::format("peak_vram_mb: {:.1f}\ncompile_s: {:.3f}\nwall_s: {:.3f}\n",
+                     static_cast<double>(verdict.peak_memory_bytes) / 1e6, verdict.compile_s, wall_s);
   return out;
 }
 
-Json bench_json(const Verdict& verdict, double wall_s) {
+Json bench_json(const Verdict& verdict, const std::string& kernel, const Config& config, double wall_s) {
   Json timings = Json::array();
   for (const Timing& timing : verdict.timings) timings.push_back(timing_json(timing));
   return {{"schema", 1},
+          {"kernel", kernel},
+          {"config", to_json(config)},
           {"correctness", verdict.passed ? "PASS" : "FAIL"},
           {"stages", verdict.stages},
           {"failure", failure_json(verdict.failure)},
@@ -156,11 +159,6 @@ std::string compare_text(const Verdict& verdict, const std::string& incumbent, c
   }
   return fmt::format("A: {}\nB: {}\ncorrectness: PASS\ndevice: {} ({})\n\n{}", incumbent, candidate,
                      verdict.device.name, verdict.device.kind, table.plain());
-}
-
-Json compare_json(const Verdict& verdict) {
-  Json json = bench_json(verdict, verdict.wall_s);
-  return json;
 }
 
 }  // namespace ak::cli

@@ -45,6 +45,13 @@ Outcome Pipeline::compile() {
     }
     incumbent_ = std::move(std::get<Candidate>(incumbent));
   }
+  for (const TargetProblem& each : job_.target.problems) {
+    AK_TRY(invalid, candidate_->invalid_on(each.problem));
+    if (!invalid) continue;
+    return std::optional(Failure{Stage::kCompile, FailureKind::kInvalidConfig, "audit.launch",
+                                 fmt::format("{}: {} on {}: {}", candidate_->file().name,
+                                             candidate_->config().to_string(), each.problem.label(), *invalid)});
+  }
   if (job_.depth == Depth::kTrial) {
     for (const TargetProblem& each : job_.target.problems) {
       AK_TRY(prepared, candidate_->prepare(each.problem, Build::kTimed));

@@ -65,7 +65,7 @@ Result<FileLock> lock_workspace(const fs::path& folder) {
   }
   if (lock) return lock;
   return tl::unexpected(std::move(lock).error().with_context(fmt::format(
-      "cannot use the workspace {} (another run is in it, or it cannot be written)", folder.string())));
+      "cannot use the workspace {}", folder.string())));
 }
 
 }  // namespace

@@ -82,14 +82,14 @@ struct Tolerance {
   std::map<std::string, Expr> row_elements;  ///< per output tensor
 };
 
-/// A metamorphic probe (input.probe): how the output must change when an input does.
+/// A probe (input.probe): a change of an input that a candidate which assumes too much does not follow.
 struct Probe {
   std::string kind;    ///< spike (must change the result), scale (x 2^k), permute_rows, zero_rows
   std::string tensor;  ///< input that is changed
   std::map<std::string, double> params;  ///< spike: count, height; scale: factor; zero_rows: share
   std::vector<std::string> also;         ///< inputs that are changed the same way, where present
   std::vector<std::string> outputs;      ///< what changes; empty: all outputs
-  std::optional<Expr> where;             ///< problems on which the expected change is exact; nullopt: all
+  std::optional<Expr> where;             ///< problems on which the probe is run; nullopt: all
 };
 
 /// A number that costs need and that no closed formula gives: over all combinations of the indices (each from

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <cmath>
 
 namespace ak::search {
@@ -57,9 +56,6 @@ class NearFloor final : public StopRule {
   double fraction_;
 };
 
-/// Seconds in one `h`, `m` or `s`; 0 for anything else.
-int seconds_in(char unit) { return unit == 'h' ? 3600 : unit == 'm' ? 60 : unit == 's' ? 1 : 0; }
-
 }  // namespace
 
 void Progress::add(double objective) {
@@ -96,42 +92,6 @@ std::optional<std::string> first_reached(std::span<const std::unique_ptr<StopRul
     if (auto reason = rule->reached(progress)) return reason;
   }
   return std::nullopt;
-}
-
-std::unique_ptr<StopRule> Budget::rule() const {
-  AK_CHECK(trials.has_value() != seconds.has_value());
-  return trials ? stop_after_trials(*trials) : stop_after_seconds(*seconds);
-}
-
-Result<Budget> parse_budget(std::string_view text) {
-  const auto malformed = [text] {
-    return usage_error(
-        "budget '{}': expected a number of trials such as 100, or a time such as 90s, 10m or 1h30m", text);
-  };
-  constexpr std::uint64_t kMost = 1'000'000'000;
-  Budget budget;
-  std::uint64_t total_s = 0;
-  int last_unit = 3601;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
-    std::uint64_t amount = 0;
-    const auto [next, error] = std::from_chars(at, end, amount);
-    if (error != std::errc() || amount > kMost) return malformed();
-    if (next == end) {
-      if (last_unit != 3601 || amount == 0) return malformed();
-      budget.trials = static_cast<std::size_t>(amount);
-      return budget;
-    }
-    const int unit = seconds_in(*next);
-    if (unit == 0 || unit >= last_unit) return malformed();  // each unit once, the largest first
-    last_unit = unit;
-    total_s += amount * static_cast<std::uint64_t>(unit);
-    at = next + 1;
-  }
-  if (total_s == 0) return malformed();
-  budget.seconds = static_cast<double>(total_s);
-  return budget;
 }
 
 }  // namespace ak::search

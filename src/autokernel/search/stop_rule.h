@@ -2,8 +2,7 @@
 // When a search ends. Rules are asked between two trials and combined: the first one that says stop, with its
 // reason.
 //
-//   AK_TRY(budget, search::parse_budget("10m"));
-//   rules.push_back(search::stop_after_seconds(*budget.seconds));
+//   rules.push_back(search::stop_after_seconds(600));
 //   if (auto reason = search::first_reached(rules, progress)) finish(*reason);
 
 #include <cstddef>
@@ -44,13 +43,5 @@ std::unique_ptr<StopRule> stop_near_floor(double floor, double fraction);
 
 std::optional<std::string> first_reached(std::span<const std::unique_ptr<StopRule>> rules,
                                          const Progress& progress);
-
-/// `--budget`: trials ("100") or time ("90s", "10m", "2h", "1h30m").
-struct Budget {
-  std::optional<std::size_t> trials;
-  std::optional<double> seconds;
-  std::unique_ptr<StopRule> rule() const;
-};
-Result<Budget> parse_budget(std::string_view text);
 
 }  // namespace ak::search

@@ -23,7 +23,13 @@ Result<std::unique_ptr<Client>> Client::start(const std::vector<std::string>& co
   AK_TRY(child, ChildProcess::start(spec));
   ::fcntl(child.err(), F_SETFL, O_NONBLOCK);
   std::unique_ptr<Client> client(new Client(std::move(child)));
-  AK_TRY(reply, client->call(hello_request(families), "hello", kStartDeadline));
+  Result<Json> greeting = client->call(hello_request(families), "hello", kStartDeadline);
+  if (!greeting) {
+    std::string words;
+    for (const std::string& word : command) words += (words.empty() ? "" : " ") + word;
+    return tl::unexpected(std::move(greeting).error().with_context(fmt::format("worker `{}`", words)));
+  }
+  const Json& reply = *greeting;
   AK_TRY(hello, hello_from_json(reply));
   if (hello.version != kProtocolVersion) {
     return environment_error(

@@ -63,24 +63,5 @@ TEST(StopRule, TheFirstOfSeveralRulesGivesTheReason) {
   EXPECT_FALSE(first_reached({}, after({1})));
 }
 
-TEST(Budget, IsANumberOfTrialsOrATime) {
-  EXPECT_EQ(parse_budget("100")->trials, 100u);
-  EXPECT_EQ(parse_budget("90s")->seconds, 90);
-  EXPECT_EQ(parse_budget("10m")->seconds, 600);
-  EXPECT_EQ(parse_budget("1h30m")->seconds, 5400);
-  EXPECT_TRUE(parse_budget("3")->rule()->reached(after({1, 2, 3})));
-  EXPECT_FALSE(parse_budget("3s")->rule()->reached(after({1, 2, 3})));
-}
-
-TEST(Budget, AnythingElseIsAUsageErrorThatSaysWhatIsMeant) {
-  for (const char* text : {"", "0", "0s", "-5", "5x", "m", "10m5", "5m1h", "1h1h", "1.5h", " 5",
-                           "99999999999999999999", "9999999999h"}) {
-    const auto budget = parse_budget(text);
-    ASSERT_FALSE(budget) << text;
-    EXPECT_EQ(budget.error().code, ErrorCode::kUsage);
-    EXPECT_THAT(budget.error().message, HasSubstr("1h30m"));
-  }
-}
-
 }  // namespace
 }  // namespace ak::search
