@@ -1,5 +1,6 @@
 // fuzz-deps: base core kernel
-// Kernel files: whatever the text, an error with a place or a file whose parts agree with each other; never a crash.
+// Kernel files: whatever the text, an error with a place or a file whose parts agree with each other; never a
+// crash.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
-// The tolerance separates honest kernels from dishonest ones: every order of additions passes, every loss of precision
-// fails on zero-mean data. Prints, per family, dtype and size, the c that each kernel needs (DESIGN section 6) and the
-// ratio of its norm to the contract kernel's.
+// The tolerance separates honest kernels from dishonest ones: every order of additions passes, every loss of
+// precision fails on zero-mean data. Prints, per family, dtype and size, the c that each kernel needs (DESIGN
+// section 6) and the ratio of its norm to the contract kernel's.
 
 #include <gtest/gtest.h>
 
@@ -71,7 +71,8 @@ class Separation : public testing::TestWithParam<Case> {
     TrustedKernels trusted(*device_, *compiler_);
     References references(*device_, *compiler_);
     SystemClock clock;
-    Context context{*device_, *compiler_, trusted, copy, checks, clock, Limits::for_device(device_->info()), Rng(7)};
+    Context context{*device_, *compiler_, trusted, copy, checks, clock, Limits::for_device(device_->info()),
+                    Rng(7)};
     Config config;
     config.values["VARIANT"] = static_cast<std::int64_t>(variant);
     AK_TRY(made, Candidate::create(context, {problem.op + ".cu", kernel_text(problem.op), config}));
@@ -80,7 +81,8 @@ class Separation : public testing::TestWithParam<Case> {
     AK_TRY(prepared, candidate.prepare(problem, Build::kTimed));
     if (auto* failure = std::get_if<Failure>(&prepared)) return internal_error("{}", failure->message);
     AK_TRY(bench, Bench::create(context, references, problem, std::get<Prepared>(prepared), {}));
-    AK_TRY_VOID(bench.load_inputs(draw, nullptr, 0x5eed + static_cast<std::uint64_t>(problem.dims.begin()->second)));
+    AK_TRY_VOID(
+        bench.load_inputs(draw, nullptr, 0x5eed + static_cast<std::uint64_t>(problem.dims.begin()->second)));
     AK_TRY(fault, bench.launch(Stage::kSmoke, Poison::kNan, Bench::ScrubFirst::kNo));
     if (fault) return internal_error("{}", fault->message);
     Measured measured;
@@ -126,9 +128,10 @@ TEST_P(Separation, HonestOrdersPassAndLostPrecisionFails) {
         Result<Measured> measured = measure(problem, draw, variant.number);
         ASSERT_TRUE(measured) << measured.error().message;
         std::printf("%-8s %-5s %-34s %-14s %-26s c %10.4g  norm ratio %10.4g  %s\n", which.family,
-                    std::string(name(which.dtype)).c_str(), size_text, draw.name.c_str(), variant.what, measured->c,
-                    measured->ratio, measured->passes ? "pass" : "fail");
-        EXPECT_EQ(measured->passes, variant.honest) << variant.what << " on " << size_text << ", draw " << draw.name;
+                    std::string(name(which.dtype)).c_str(), size_text, draw.name.c_str(), variant.what,
+                    measured->c, measured->ratio, measured->passes ? "pass" : "fail");
+        EXPECT_EQ(measured->passes, variant.honest)
+            << variant.what << " on " << size_text << ", draw " << draw.name;
         (variant.honest ? worst_honest : best_dishonest) =
             variant.honest ? std::max(worst_honest, measured->c) : std::min(best_dishonest, measured->c);
       }
@@ -154,27 +157,43 @@ std::vector<Variant> matmul_variants(std::vector<Variant> dishonest) {
 INSTANTIATE_TEST_SUITE_P(
     Families, Separation,
     testing::Values(
-        Case{"matmul", DType::kF32, matmul_variants({{10, "TF32 operands", false}, {11, "bf16 operands", false}}), kMatmulSizes},
-        Case{"matmul", DType::kF16, matmul_variants({{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}), kMatmulSizes},
-        Case{"matmul", DType::kBF16, matmul_variants({{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}), kMatmulSizes},
-        Case{"conv2d", DType::kF32, with(kSums, {{10, "TF32 operands", false}, {11, "bf16 operands", false}}),
+        Case{"matmul", DType::kF32,
+             matmul_variants({{10, "TF32 operands", false}, {11, "bf16 operands", false}}), kMatmulSizes},
+        Case{"matmul", DType::kF16,
+             matmul_variants({{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}), kMatmulSizes},
+        Case{"matmul", DType::kBF16,
+             matmul_variants({{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}), kMatmulSizes},
+        Case{"conv2d",
+             DType::kF32,
+             with(kSums, {{10, "TF32 operands", false}, {11, "bf16 operands", false}}),
              {"C=64,K=8,H=24,W=24,R=3,S=3,PAD_H=1,PAD_W=1"}},
-        Case{"conv2d", DType::kF16, with(kSums, {{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}),
+        Case{"conv2d",
+             DType::kF16,
+             with(kSums, {{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}),
              {"C=64,K=8,H=24,W=24,R=3,S=3,PAD_H=1,PAD_W=1"}},
-        Case{"softmax", DType::kF32,
+        Case{
+            "softmax",
+            DType::kF32,
+            with({kSequential, kReversed, {2, "tree", true}, {3, "online", true}},
+                 {{10, "f16 exponentials", false}, {11, "bf16 exponentials", false}, {12, "f16 sum", false}}),
+            {"ROWS=32,COLS=128", "ROWS=32,COLS=2048", "ROWS=4,COLS=50257"}},
+        Case{"softmax",
+             DType::kF16,
              with({kSequential, kReversed, {2, "tree", true}, {3, "online", true}},
-                  {{10, "f16 exponentials", false}, {11, "bf16 exponentials", false}, {12, "f16 sum", false}}),
+                  {{11, "bf16 exponentials", false}}),
              {"ROWS=32,COLS=128", "ROWS=32,COLS=2048", "ROWS=4,COLS=50257"}},
-        Case{"softmax", DType::kF16,
-             with({kSequential, kReversed, {2, "tree", true}, {3, "online", true}}, {{11, "bf16 exponentials", false}}),
-             {"ROWS=32,COLS=128", "ROWS=32,COLS=2048", "ROWS=4,COLS=50257"}},
-        Case{"rmsnorm", DType::kF32,
+        Case{"rmsnorm",
+             DType::kF32,
              with({kSequential, kReversed, {2, "tree", true}, {3, "rsqrtf", true}},
-                  {{10, "TF32 squares and scale", false}, {11, "bf16 squares and scale", false}, {12, "bf16 sum", false}}),
+                  {{10, "TF32 squares and scale", false},
+                   {11, "bf16 squares and scale", false},
+                   {12, "bf16 sum", false}}),
              {"M=32,N=128", "M=32,N=2048", "M=4,N=16384"}},
-        Case{"rmsnorm", DType::kBF16,
-             with({kSequential, kReversed, {2, "tree", true}, {3, "rsqrtf", true}}, {{12, "bf16 sum", false}}),
-             {"M=32,N=2048", "M=4,N=16384"}}),
+        Case{
+            "rmsnorm",
+            DType::kBF16,
+            with({kSequential, kReversed, {2, "tree", true}, {3, "rsqrtf", true}}, {{12, "bf16 sum", false}}),
+            {"M=32,N=2048", "M=4,N=16384"}}),
     [](const testing::TestParamInfo<Case>& info) {
       return std::string(info.param.family) + "_" + std::string(name(info.param.dtype));
     });

@@ -113,8 +113,9 @@ TimeEstimate objective_of_verdict(const Verdict& verdict, const Target& target) 
 }
 
 TimeEstimate incumbent_objective(const Verdict& verdict, const Target& target) {
-  return weighted_sum(verdict, target,
-                      [](const Timing& timing) { return timing.versus ? timing.versus->incumbent : TimeEstimate{}; });
+  return weighted_sum(verdict, target, [](const Timing& timing) {
+    return timing.versus ? timing.versus->incumbent : TimeEstimate{};
+  });
 }
 
 }  // namespace ak::campaign

@@ -1,6 +1,7 @@
 #pragma once
-// The objective of a target: the sum of calls x time over its primary problems. Times of a config are those of the
-// start divided by the paired ratio, so that configs measured minutes apart are compared without the machine's drift.
+// The objective of a target: the sum of calls x time over its primary problems. Times of a config are those
+// of the start divided by the paired ratio, so that configs measured minutes apart are compared without the
+// machine's drift.
 
 #include <map>
 #include <optional>
@@ -21,9 +22,11 @@ class Objective {
   /// `start`: time of the start per problem id.
   Objective(const Target& target, std::map<std::string, TimeEstimate> start);
 
-  /// Drift-free time of one trial: the start's median / ratio; the trial's own median when it was timed alone.
+  /// Drift-free time of one trial: the start's median / ratio; the trial's own median when it was timed
+  /// alone.
   double time_us(const Trial& trial) const;
-  /// Of the trials of one config; problems it cannot run cost what the start costs. Infinity: some trial failed.
+  /// Of the trials of one config; problems it cannot run cost what the start costs. Infinity: some trial
+  /// failed.
   double of(std::span<const Trial> trials) const;
   double start_us() const;
   TimeEstimate start() const;

@@ -1,6 +1,7 @@
 #pragma once
-// The experiment loop on one target with a search strategy: measure the start, propose, compile ahead, judge in the
-// worker, remember in the ledger, confirm the winner in a fresh worker, keep or revert. One tune run is one experiment.
+// The experiment loop on one target with a search strategy: measure the start, propose, compile ahead, judge
+// in the worker, remember in the ledger, confirm the winner in a fresh worker, keep or revert. One tune run
+// is one experiment.
 //
 //   campaign::Tuner tuner({workspace, pool, registry, clock, log}, stop);
 //   AK_TRY(result, tuner.run(request, observer));
@@ -32,7 +33,7 @@ struct TuneRequest {
   std::string strategy = "annealing";
   ledger::Budget budget;
   std::uint64_t seed = 1;
-  double threshold = 0.01;  ///< of the keep rule
+  double threshold = 0.01;   ///< of the keep rule
   std::size_t patience = 0;  ///< trials without improvement; 0: no such rule
   enum class Resume { kContinue, kFresh } resume = Resume::kContinue;
 };
@@ -48,11 +49,12 @@ struct TuneResult {
   Decision decision = Decision::kReverted;
   std::int64_t experiment = 0;
   Config start_config, best_config;
-  TimeEstimate start_time, best_time;  ///< of the objective: sum of calls x time; both of the confirmation if there is one
-  std::optional<Config> contender;     ///< what was confirmed, kept or not
-  double speedup = 1;                  ///< confirmed: start / best, from the fresh worker's paired rounds
+  TimeEstimate start_time,
+      best_time;  ///< of the objective: sum of calls x time; both of the confirmation if there is one
+  std::optional<Config> contender;  ///< what was confirmed, kept or not
+  double speedup = 1;               ///< confirmed: start / best, from the fresh worker's paired rounds
   std::optional<Comparison> confirmation;
-  std::size_t trials = 0;              ///< configs judged, those of earlier runs included
+  std::size_t trials = 0;                     ///< configs judged, those of earlier runs included
   std::map<std::string, std::size_t> failed;  ///< kind -> how many
   std::vector<ProblemWinner> problems;
   std::string stop_reason;

@@ -35,8 +35,8 @@ Status TuneRun::open() {
   for (const Problem& problem : problems) {
     AK_TRY(invalid, kernel::check_config(*file_, file_->defaults, problem, device));
     if (invalid) {
-      return usage_error("{}: the [defaults] ({}) must be valid for every problem, but on {}: {}", file_->name,
-                         file_->defaults.to_string(), problem.label(), invalid->reason);
+      return usage_error("{}: the [defaults] ({}) must be valid for every problem, but on {}: {}",
+                         file_->name, file_->defaults.to_string(), problem.label(), invalid->reason);
     }
   }
   AK_TRY(space, kernel::Space::create(*file_, device, problems));
@@ -140,7 +140,8 @@ Result<bool> TuneRun::measure_start() {
     start.tag = request_.tag;
     start.proposer = "start";
     start.description = "the [defaults] as first measured";
-    AK_TRY(begun, parts_.workspace.begin(start, file_->text, run_context(parts_.pool.hello(), parts_.version)));
+    AK_TRY(begun,
+           parts_.workspace.begin(start, file_->text, run_context(parts_.pool.hello(), parts_.version)));
     std::vector<Trial> trials = trials_of_verdict(verdict, file_->defaults, begun.id, request_.target);
     for (const Trial& trial : trials) AK_TRY_VOID(parts_.workspace.ledger().append_trial(trial, verdict));
     AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(begun.id, verdict));
@@ -168,8 +169,10 @@ Result<bool> TuneRun::measure_start() {
   experiment.tag = request_.tag;
   experiment.proposer = proposer();
   experiment.seed = request_.seed;
-  experiment.description = fmt::format("{} over {} configs, seed {}", request_.strategy, space_->size(), request_.seed);
-  AK_TRY(begun, parts_.workspace.begin(experiment, file_->text, run_context(parts_.pool.hello(), parts_.version)));
+  experiment.description =
+      fmt::format("{} over {} configs, seed {}", request_.strategy, space_->size(), request_.seed);
+  AK_TRY(begun,
+         parts_.workspace.begin(experiment, file_->text, run_context(parts_.pool.hello(), parts_.version)));
   experiment_ = std::move(begun);
   result_.experiment = experiment_.id;
   return true;
@@ -191,7 +194,8 @@ Status TuneRun::resume_trials() {
     ++result_.resumed_trials;
   }
   if (result_.resumed_trials > 0) {
-    parts_.log.info("resuming experiment {}: {} configs were measured before", experiment_.id, result_.resumed_trials);
+    parts_.log.info("resuming experiment {}: {} configs were measured before", experiment_.id,
+                    result_.resumed_trials);
   }
   return {};
 }

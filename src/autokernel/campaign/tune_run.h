@@ -18,13 +18,14 @@ namespace ak::campaign {
 
 class TuneRun {
  public:
-  TuneRun(const Parts& parts, const std::atomic<bool>& stop, const TuneRequest& request, const TuneObserver& observer)
+  TuneRun(const Parts& parts, const std::atomic<bool>& stop, const TuneRequest& request,
+          const TuneObserver& observer)
       : parts_(parts), stop_(stop), request_(request), observer_(observer), rng_(secret_seed()) {}
 
-  Status open();                   ///< parses the file, makes the space, records target
-  Result<bool> measure_start();    ///< false: the [defaults] fail
+  Status open();                 ///< parses the file, makes the space, records target
+  Result<bool> measure_start();  ///< false: the [defaults] fail
   Status search();
-  Status decide();                 ///< confirms the best, keeps or reverts
+  Status decide();  ///< confirms the best, keeps or reverts
   TuneResult take_result() { return std::move(result_); }
 
  private:
@@ -46,12 +47,12 @@ class TuneRun {
   std::string proposer() const { return "tune:" + request_.strategy; }
   harness::Job job_for(const Config& config, harness::Depth depth) const;
   Target primary_of(const Config& config) const;
-  Result<bool> propose();                       ///< false: nothing left
+  Result<bool> propose();  ///< false: nothing left
   Status judge(Pending pending);
   Status record(std::size_t index, const Config& config, std::vector<Trial> trials, const Verdict* verdict);
   void remember(std::size_t index, std::vector<Trial> trials);
   std::optional<std::string> should_stop() const;
-  Result<bool> confirm(const Measured& best);   ///< false: it failed the full verdict, try the next
+  Result<bool> confirm(const Measured& best);  ///< false: it failed the full verdict, try the next
   Status finish(Decision decision, const std::string& description, const std::string& text);
   void find_winners();
   Result<Verdict> full_verdict(const Config& config, bool against_start);

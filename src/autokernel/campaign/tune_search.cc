@@ -13,8 +13,8 @@ constexpr std::size_t kFullAttempts = 3;  ///< candidates for the full verdict b
 
 Status TuneRun::search() {
   search_start_ = parts_.clock.now();
-  // On the CPU device a compile would disturb the clock of a trial: compile a batch, then measure it. On a GPU the
-  // compiles run while the device measures.
+  // On the CPU device a compile would disturb the clock of a trial: compile a batch, then measure it. On a
+  // GPU the compiles run while the device measures.
   bool quiet = result_.device.kind == "cpu";
   std::size_t ahead = std::max<std::size_t>(1, parts_.pool.compilers());
   bool exhausted = false;
@@ -85,7 +85,8 @@ Status TuneRun::judge(Pending pending) {
   return record(pending.index, pending.config, std::move(trials), &verdict);
 }
 
-Status TuneRun::record(std::size_t index, const Config& config, std::vector<Trial> trials, const Verdict* verdict) {
+Status TuneRun::record(std::size_t index, const Config& config, std::vector<Trial> trials,
+                       const Verdict* verdict) {
   AK_TRY(batch, parts_.workspace.ledger().batch());  // all rows of a config, or none
   for (Trial& trial : trials) {
     trial.experiment = experiment_.id;
@@ -159,20 +160,23 @@ Result<bool> TuneRun::confirm(const Measured& best) {
   AK_TRY(verdict, full_verdict(config, true));
   if (!verdict.passed) {
     parts_.log.warning("{} failed the full verdict ({}): {}", config.to_string(),
-                       verdict.failure ? verdict.failure->check : "", verdict.failure ? verdict.failure->message : "");
+                       verdict.failure ? verdict.failure->check : "",
+                       verdict.failure ? verdict.failure->message : "");
     ++result_.failed[verdict.failure ? std::string(name(verdict.failure->kind)) : "unknown"];
     return false;
   }
   AK_TRY(ratio, ratio_of_verdict(verdict, request_.target, rng_));
   TimeEstimate time = objective_of_verdict(verdict, request_.target);
   stats::Answer answer = stats::is_faster(ratio, request_.threshold);
-  Comparison comparison{ratio.ratio, ratio.ci_low, ratio.ci_high, incumbent_objective(verdict, request_.target)};
+  Comparison comparison{ratio.ratio, ratio.ci_low, ratio.ci_high,
+                        incumbent_objective(verdict, request_.target)};
   AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(experiment_.id, verdict));
   result_.confirmation = experiment_.confirmation = comparison;
   result_.contender = config;
   result_.start_time = incumbent_objective(verdict, request_.target);
-  std::string summary = fmt::format("{:.3f}x the start (95 % CI {:.3f} to {:.3f}), confirmed in a fresh worker",
-                                    ratio.ratio, ratio.ci_low, ratio.ci_high);
+  std::string summary =
+      fmt::format("{:.3f}x the start (95 % CI {:.3f} to {:.3f}), confirmed in a fresh worker", ratio.ratio,
+                  ratio.ci_low, ratio.ci_high);
   if (answer == stats::Answer::kYes) {
     experiment_.best_config = config;
     experiment_.objective_us = time.median_us;

@@ -32,8 +32,12 @@ Result<int> show_family(Session& session, const op::Family& family) {
   if (session.options().json) {
     Json kernels = Json::array();
     for (const op::KernelSource& kernel : family.kernels) kernels.push_back(kernel.name);
-    session.print_json({{"schema", 1}, {"name", family.name}, {"about", family.about}, {"dims", family.dims},
-                        {"kernels", std::move(kernels)}, {"hash", family.hash}});
+    session.print_json({{"schema", 1},
+                        {"name", family.name},
+                        {"about", family.about},
+                        {"dims", family.dims},
+                        {"kernels", std::move(kernels)},
+                        {"hash", family.hash}});
     return 0;
   }
   std::string out = fmt::format("op: {}\nabout: {}\nflops: {}\nbytes: {}\n", family.name, family.about,
@@ -42,7 +46,8 @@ Result<int> show_family(Session& session, const op::Family& family) {
     std::string shape;
     for (const Expr& extent : tensor.shape) shape += (shape.empty() ? "" : ", ") + extent.text();
     out += fmt::format("tensor: {} [{}]{}{}\n", tensor.name, shape,
-                       tensor.role == op::TensorRole::kIn ? "" : " (output)", tensor.optional ? " (optional)" : "");
+                       tensor.role == op::TensorRole::kIn ? "" : " (output)",
+                       tensor.optional ? " (optional)" : "");
   }
   for (const auto& [set, sizes] : family.sizes) {
     for (const op::Size& size : sizes) out += fmt::format("size: {} {}\n", set, size_label(family, size));
@@ -67,7 +72,8 @@ Finding check_compiler(Session& session) {
 Finding check_sandbox() {
   SandboxSupport support = sandbox_support();
   if (support.complete()) {
-    return {Finding::State::kOk, "sandbox", fmt::format("Landlock ABI {}, seccomp", support.landlock_abi), ""};
+    return {Finding::State::kOk, "sandbox", fmt::format("Landlock ABI {}, seccomp", support.landlock_abi),
+            ""};
   }
   return {Finding::State::kMissing, "sandbox", "missing: " + support.missing(),
           "use a kernel with Landlock and seccomp; --unsafe-no-sandbox runs without, for kernels you trust"};
@@ -92,17 +98,21 @@ Finding check_writable(const char* what, const std::filesystem::path& folder, co
   if (!written) return {Finding::State::kMissing, what, written.error().message, remedy};
   std::error_code ignored;
   std::filesystem::remove(folder / ".doctor", ignored);
-  struct statvfs disk {};
+  struct statvfs disk{};
   double free_gb = ::statvfs(folder.c_str(), &disk) == 0
-                       ? static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize) / 1e9 : 0;
+                       ? static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize) / 1e9
+                       : 0;
   return {Finding::State::kOk, what, fmt::format("{} ({:.1f} GB free)", folder.string(), free_gb), ""};
 }
 
 std::string_view state_name(Finding::State state) {
   switch (state) {
-    case Finding::State::kOk: return "ok";
-    case Finding::State::kMissing: return "missing";
-    case Finding::State::kOptional: return "optional";
+    case Finding::State::kOk:
+      return "ok";
+    case Finding::State::kMissing:
+      return "missing";
+    case Finding::State::kOptional:
+      return "optional";
   }
   return "";
 }
@@ -137,26 +147,29 @@ Result<int> run_devices(Session& session) {
     session.print_json({{"schema", 1}, {"devices", Json::array({to_json(cpu)})}});
     return 0;
   }
-  session.print(fmt::format("cpu: {}\n  usable: yes; up to {} threads a block, {} KiB static and {} KiB dynamic shared "
-                            "memory; timings are CPU timings, caches warm\n"
-                            "cuda: measuring is not supported yet; `autokernel compile FILE --arch sm_90a` compiles "
-                            "without a GPU\n",
-                            cpu.name, cpu.max_threads_per_block, cpu.static_shared_bytes / 1024,
-                            cpu.dynamic_shared_bytes / 1024));
+  session.print(fmt::format(
+      "cpu: {}\n  usable: yes; up to {} threads a block, {} KiB static and {} KiB dynamic shared "
+      "memory; timings are CPU timings, caches warm\n"
+      "cuda: measuring is not supported yet; `autokernel compile FILE --arch sm_90a` compiles "
+      "without a GPU\n",
+      cpu.name, cpu.max_threads_per_block, cpu.static_shared_bytes / 1024, cpu.dynamic_shared_bytes / 1024));
   return 0;
 }
 
 Result<int> run_doctor(Session& session) {
-  std::vector<Finding> findings = {check_compiler(session), check_sandbox(),
-                                   check_program("git", "apt-get install git"),
-                                   check_writable("object cache", cache_directory(), "set AUTOKERNEL_CACHE to a writable folder"),
-                                   check_nvrtc()};
+  std::vector<Finding> findings = {
+      check_compiler(session), check_sandbox(), check_program("git", "apt-get install git"),
+      check_writable("object cache", cache_directory(), "set AUTOKERNEL_CACHE to a writable folder"),
+      check_nvrtc()};
   bool complete = true;
   Json list = Json::array();
   std::string out;
   for (const Finding& each : findings) {
     complete = complete && each.state != Finding::State::kMissing;
-    list.push_back({{"what", each.what}, {"state", std::string(state_name(each.state))}, {"found", each.found}, {"remedy", each.remedy}});
+    list.push_back({{"what", each.what},
+                    {"state", std::string(state_name(each.state))},
+                    {"found", each.found},
+                    {"remedy", each.remedy}});
     out += fmt::format("{:<9} {}: {}\n", state_name(each.state), each.what, each.found);
     if (!each.remedy.empty()) out += fmt::format("{:<9} -> {}\n", "", each.remedy);
   }
@@ -173,14 +186,18 @@ Result<int> run_config(Session& session) {
   if (session.options().json) {
     Json list = Json::array();
     for (const ledger::Setting& each : settings.all()) {
-      list.push_back({{"name", each.name}, {"value", each.value}, {"source", std::string(name(each.source))}, {"origin", each.origin}});
+      list.push_back({{"name", each.name},
+                      {"value", each.value},
+                      {"source", std::string(name(each.source))},
+                      {"origin", each.origin}});
     }
     session.print_json({{"schema", 1}, {"settings", std::move(list)}});
     return 0;
   }
   TextTable table({"setting", "value", "source", "meaning"});
   for (const ledger::Setting& each : settings.all()) {
-    table.add_row({each.name, each.value, each.origin.empty() ? std::string(name(each.source)) : each.origin, each.help});
+    table.add_row({each.name, each.value, each.origin.empty() ? std::string(name(each.source)) : each.origin,
+                   each.help});
   }
   session.print(table.plain());
   return 0;

@@ -48,8 +48,8 @@ Result<int> run_compare(Session& session, const CompareOptions& options) {
   AK_TRY(incumbent, load_kernel(session, options.incumbent, options.target, device));
   AK_TRY(candidate, load_kernel(session, options.candidate, options.target, device));
   if (incumbent.target.op != candidate.target.op) {
-    return usage_error("{} is a kernel of `{}`, {} of `{}`: nothing to compare", options.incumbent, incumbent.target.op,
-                       options.candidate, candidate.target.op);
+    return usage_error("{} is a kernel of `{}`, {} of `{}`: nothing to compare", options.incumbent,
+                       incumbent.target.op, options.candidate, candidate.target.op);
   }
   AK_TRY(incumbent_config, kernel::config_with(incumbent.file, options.set_incumbent));
   AK_TRY(candidate_config, kernel::config_with(candidate.file, options.set_candidate));

@@ -12,8 +12,9 @@ namespace ak::cli {
 namespace {
 
 std::string binary_text(const Binary& binary, const std::string& compiler) {
-  std::string out = fmt::format("compiled: {} for {} by {}{}, {} bytes, {:.3f} s\n", binary.format, binary.arch, compiler,
-                                binary.sandboxed ? "" : " WITHOUT a sandbox", binary.bytes.size(), binary.compile_s);
+  std::string out =
+      fmt::format("compiled: {} for {} by {}{}, {} bytes, {:.3f} s\n", binary.format, binary.arch, compiler,
+                  binary.sandboxed ? "" : " WITHOUT a sandbox", binary.bytes.size(), binary.compile_s);
   using Align = TextTable::Align;
   TextTable table({"entry", "registers", "local bytes", "static shared bytes"},
                   {Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
@@ -23,7 +24,8 @@ std::string binary_text(const Binary& binary, const std::string& compiler) {
   }
   out += table.plain();
   for (const std::string& item : binary.facts.forbidden) out += fmt::format("forbidden: {}\n", item);
-  for (const std::string& item : binary.facts.mutable_globals) out += fmt::format("mutable_global: {}\n", item);
+  for (const std::string& item : binary.facts.mutable_globals)
+    out += fmt::format("mutable_global: {}\n", item);
   for (const std::string& item : binary.facts.noted) out += fmt::format("note: {}\n", item);
   if (!binary.log.empty()) out += "log:\n" + binary.log + "\n";
   return out;
@@ -59,26 +61,29 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
   AK_TRY(loaded, load_kernel(session, options.file, options.target, made.device));
   AK_TRY(config, kernel::config_with(loaded.file, options.set));
   if (!loaded.file.supports_arch(options.arch)) {
-    return usage_error("--arch {}: {} declares the targets it can be compiled for (`arch`), and this is none of them",
-                       options.arch, loaded.file.name);
+    return usage_error(
+        "--arch {}: {} declares the targets it can be compiled for (`arch`), and this is none of them",
+        options.arch, loaded.file.name);
   }
   const Problem& problem = loaded.target.problems.front().problem;
   AK_TRY(invalid, kernel::check_config(loaded.file, config, problem, made.device));
   if (invalid) return usage_error("{} on {}: {}", config.to_string(), problem.label(), invalid->reason);
   AK_TRY(registry, session.registry());
   AK_TRY(family, registry->find(loaded.target.op));
-  AK_TRY(source, kernel::make_source(loaded.file, config, problem, harness::signature_of(*family), made.device,
-                                     Build::kTimed));
+  AK_TRY(source, kernel::make_source(loaded.file, config, problem, harness::signature_of(*family),
+                                     made.device, Build::kTimed));
   source.arch = options.arch;
   AK_TRY(outcome, made.compiler->compile(source));
   if (!outcome.binary) {
     if (session.options().json) {
-      session.print_json({{"schema", 1},
-                          {"compiled", false},
-                          {"failure", {{"kind", std::string(name(outcome.failure->kind))},
-                                       {"message", outcome.failure->message}}}});
+      session.print_json(
+          {{"schema", 1},
+           {"compiled", false},
+           {"failure",
+            {{"kind", std::string(name(outcome.failure->kind))}, {"message", outcome.failure->message}}}});
     } else {
-      session.print(fmt::format("failure_kind: {}\n{}\n", name(outcome.failure->kind), outcome.failure->message));
+      session.print(
+          fmt::format("failure_kind: {}\n{}\n", name(outcome.failure->kind), outcome.failure->message));
     }
     return 1;
   }

@@ -34,10 +34,11 @@ std::string trials_table(const std::vector<Trial>& trials) {
   TextTable table({"trial", "problem", "config", "time", "start / this", "result"},
                   {Align::kRight, Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
   for (const Trial& trial : trials) {
-    table.add_row({std::to_string(trial.id), trial.problem_id, trial.config.to_string(),
-                   trial.time ? format_us(trial.time->median_us) : "-",
-                   trial.versus ? fmt::format("{:.3f}x", trial.versus->ratio) : "-",
-                   trial.failure ? fmt::format("{} ({})", name(trial.failure->kind), trial.failure->check) : "pass"});
+    table.add_row(
+        {std::to_string(trial.id), trial.problem_id, trial.config.to_string(),
+         trial.time ? format_us(trial.time->median_us) : "-",
+         trial.versus ? fmt::format("{:.3f}x", trial.versus->ratio) : "-",
+         trial.failure ? fmt::format("{} ({})", name(trial.failure->kind), trial.failure->check) : "pass"});
   }
   return table.plain();
 }
@@ -58,7 +59,8 @@ Result<int> run_log(Session& session, const HistoryOptions& options) {
                   {Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight});
   for (const Experiment& each : experiments) {
     table.add_row({std::to_string(each.id), each.target, each.proposer, std::string(name(each.decision)),
-                   each.objective_us > 0 ? format_us(each.objective_us) : "-", each.ended_at, each.description});
+                   each.objective_us > 0 ? format_us(each.objective_us) : "-", each.ended_at,
+                   each.description});
   }
   session.print(table.plain());
   return 0;
@@ -82,13 +84,15 @@ Result<int> run_show(Session& session, const HistoryOptions& options) {
     json["diff"] = diff;
     Json rows = Json::array();
     for (const Trial& trial : trials) {
-      Json row = {{"trial", trial.id}, {"problem", trial.problem_id}, {"config", trial.config.to_string()},
-                  {"passed", trial.passed}, {"time_us", nullptr}, {"failure", nullptr}};
+      Json row = {
+          {"trial", trial.id},      {"problem", trial.problem_id}, {"config", trial.config.to_string()},
+          {"passed", trial.passed}, {"time_us", nullptr},          {"failure", nullptr}};
       if (trial.time) row["time_us"] = trial.time->median_us;
       if (trial.versus) row["ratio"] = trial.versus->ratio;
-      if (trial.failure) row["failure"] = {{"kind", std::string(name(trial.failure->kind))},
-                                           {"check", trial.failure->check},
-                                           {"message", trial.failure->message}};
+      if (trial.failure)
+        row["failure"] = {{"kind", std::string(name(trial.failure->kind))},
+                          {"check", trial.failure->check},
+                          {"message", trial.failure->message}};
       rows.push_back(std::move(row));
     }
     json["trials"] = std::move(rows);
@@ -96,11 +100,12 @@ Result<int> run_show(Session& session, const HistoryOptions& options) {
     return 0;
   }
   std::string out = fmt::format(
-      "experiment: {}\ntarget: {}\nproposer: {}\ndecision: {}\ndescription: {}\ndevice: {} ({})\ncompiler: {}\nstarted: {}\n"
+      "experiment: {}\ntarget: {}\nproposer: {}\ndecision: {}\ndescription: {}\ndevice: {} ({})\ncompiler: "
+      "{}\nstarted: {}\n"
       "ended: {}\nseed: {}\ncommit: {}\n",
-      experiment.id, experiment.target, experiment.proposer, name(experiment.decision), experiment.description,
-      context.device.name, context.device.kind, context.compiler, experiment.started_at,
-      experiment.ended_at.empty() ? "-" : experiment.ended_at, experiment.seed,
+      experiment.id, experiment.target, experiment.proposer, name(experiment.decision),
+      experiment.description, context.device.name, context.device.kind, context.compiler,
+      experiment.started_at, experiment.ended_at.empty() ? "-" : experiment.ended_at, experiment.seed,
       experiment.commit.empty() ? "-" : experiment.commit);
   if (experiment.confirmation) {
     out += fmt::format("speedup: {:.3f}x (95 % CI {:.3f} to {:.3f})\n", experiment.confirmation->ratio,
@@ -122,8 +127,8 @@ Result<int> run_report(Session& session) {
     return 0;
   }
   session.print(report::terminal(report));
-  session.print(fmt::format("\nmarkdown: {}\nprogress: {}\nhtml: {}\n", paths.markdown.string(), paths.progress.string(),
-                            paths.html.string()));
+  session.print(fmt::format("\nmarkdown: {}\nprogress: {}\nhtml: {}\n", paths.markdown.string(),
+                            paths.progress.string(), paths.html.string()));
   return 0;
 }
 

@@ -16,27 +16,31 @@ namespace ak::cli {
 namespace {
 
 std::string tune_text(const campaign::TuneResult& result, const std::string& file) {
-  std::string out = fmt::format("kernel: {}\ndevice: {} ({}{})\nexperiment: {}\ndecision: {}\n", file, result.device.name,
-                                result.device.kind,
-                                result.device.kind == "cpu" ? ": CPU timings, caches warm" : "", result.experiment,
-                                name(result.decision));
+  std::string out =
+      fmt::format("kernel: {}\ndevice: {} ({}{})\nexperiment: {}\ndecision: {}\n", file, result.device.name,
+                  result.device.kind, result.device.kind == "cpu" ? ": CPU timings, caches warm" : "",
+                  result.experiment, name(result.decision));
   if (result.start_failure) {
     return out + fmt::format("failure_kind: {}\nfailure_check: {}\nfailure: the [defaults] do not pass: {}\n",
                              name(result.start_failure->kind), result.start_failure->check,
                              result.start_failure->message);
   }
-  out += fmt::format("trials: {} of {} valid configs ({} raw)\n", result.trials, result.space_size, result.raw_size);
+  out += fmt::format("trials: {} of {} valid configs ({} raw)\n", result.trials, result.space_size,
+                     result.raw_size);
   for (const auto& [kind, count] : result.failed) out += fmt::format("failed_{}: {}\n", kind, count);
   out += fmt::format("stopped: {}\n", result.stop_reason);
-  out += fmt::format("start: {}  {}\n", format_us(result.start_time.median_us), result.start_config.to_string());
+  out +=
+      fmt::format("start: {}  {}\n", format_us(result.start_time.median_us), result.start_config.to_string());
   if (result.contender && result.decision != Decision::kKept) {
     out += fmt::format("contender: {}  (not kept: the start stays)\n", result.contender->to_string());
   } else {
-    out += fmt::format("best: {}  {}\n", format_us(result.best_time.median_us), result.best_config.to_string());
+    out +=
+        fmt::format("best: {}  {}\n", format_us(result.best_time.median_us), result.best_config.to_string());
   }
   if (result.confirmation) {
-    out += fmt::format("speedup: {:.3f}x (95 % CI {:.3f} to {:.3f}; confirmed in a fresh worker, paired with the start)\n",
-                       result.confirmation->ratio, result.confirmation->ci_low, result.confirmation->ci_high);
+    out += fmt::format(
+        "speedup: {:.3f}x (95 % CI {:.3f} to {:.3f}; confirmed in a fresh worker, paired with the start)\n",
+        result.confirmation->ratio, result.confirmation->ci_low, result.confirmation->ci_high);
   }
   if (result.problems.size() > 1) {
     TextTable table({"problem", "best config of its own", "time"});
@@ -67,7 +71,8 @@ Result<campaign::TuneRequest> make_request(const TuneOptions& options, const Loa
   request.budget = settings.get_budget("budget");
   request.seed = static_cast<std::uint64_t>(settings.get_count("seed"));
   request.threshold = settings.get_number("threshold");
-  request.resume = options.fresh ? campaign::TuneRequest::Resume::kFresh : campaign::TuneRequest::Resume::kContinue;
+  request.resume =
+      options.fresh ? campaign::TuneRequest::Resume::kFresh : campaign::TuneRequest::Resume::kContinue;
   return request;
 }
 
@@ -106,19 +111,21 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
   for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
   AK_TRY(registry, session.registry());
   AK_TRY(request, make_request(options, loaded, settings));
-  campaign::Tuner tuner({workspace, *pool, *registry, session.clock(), session.log(), kVersion}, session.stop());
+  campaign::Tuner tuner({workspace, *pool, *registry, session.clock(), session.log(), kVersion},
+                        session.stop());
   Progress progress("tune", request.budget.trials, session.clock(),
                     session.options().quiet ? Progress::Style::kNone : Progress::Style::kAuto);
   AK_TRY(result, tuner.run(request, [&](const campaign::TuneProgress& now) {
-           progress.update(now.done, now.best_us > 0 && now.best_us < 1e300
-                                         ? fmt::format("best {} (start {})", format_us(now.best_us), format_us(now.start_us))
-                                         : std::string("nothing works yet"));
-         }));
+    progress.update(now.done,
+                    now.best_us > 0 && now.best_us < 1e300
+                        ? fmt::format("best {} (start {})", format_us(now.best_us), format_us(now.start_us))
+                        : std::string("nothing works yet"));
+  }));
   progress.finish();
   if (result.interrupted) {
-    return tl::unexpected(Error{ErrorCode::kInterrupted,
-                                fmt::format("interrupted after {} configs; the same command goes on from there",
-                                            result.trials)});
+    return tl::unexpected(Error{
+        ErrorCode::kInterrupted,
+        fmt::format("interrupted after {} configs; the same command goes on from there", result.trials)});
   }
   if (options.write && result.decision == Decision::kKept) {
     AK_TRY(text, kernel::with_defaults(loaded.file, result.best_config));

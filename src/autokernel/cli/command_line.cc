@@ -32,16 +32,22 @@ void add_global(CLI::App& app, GlobalOptions& global) {
   app.add_flag("--json", global.json, "print one JSON object instead of text");
   app.add_flag("-q,--quiet", global.quiet, "no progress and no notes, only warnings and results");
   app.add_option("--device", global.device, "auto, cpu (default: the setting `device`)");
-  app.add_option("-w,--workspace", global.workspace, "folder of ledger, history and reports (default: ./.autokernel)");
+  app.add_option("-w,--workspace", global.workspace,
+                 "folder of ledger, history and reports (default: ./.autokernel)");
   app.add_option("--ops", global.ops, "a folder of op families of your own; may be repeated");
-  app.add_option("--worker", global.worker, "command of a worker elsewhere, e.g. --worker 'ssh -T box autokernel worker'");
-  app.add_flag("--unsafe-no-sandbox", global.unsafe_no_sandbox, "compile without Landlock and seccomp; recorded");
+  app.add_option("--worker", global.worker,
+                 "command of a worker elsewhere, e.g. --worker 'ssh -T box autokernel worker'");
+  app.add_flag("--unsafe-no-sandbox", global.unsafe_no_sandbox,
+               "compile without Landlock and seccomp; recorded");
 }
 
 void add_target(CLI::App& app, TargetOptions& target) {
   app.add_option("--op", target.op, "op family, where the front matter names none");
-  app.add_option("--dims", target.dims, "one problem, e.g. M=4096,N=4096; may be repeated")->expected(1)->take_all();
-  app.add_option("--dtype", target.dtypes, "f32, f16, bf16 (default: all that the file declares)")->delimiter(',');
+  app.add_option("--dims", target.dims, "one problem, e.g. M=4096,N=4096; may be repeated")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--dtype", target.dtypes, "f32, f16, bf16 (default: all that the file declares)")
+      ->delimiter(',');
   app.add_option("--sizes", target.sizes, "a size set of the family: smoke, sweep, edge, primary, ...");
 }
 
@@ -61,8 +67,9 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   bench.add_flag("--quick", parsed.bench.quick, "smoke stage only, no timing");
   bench.add_option("--seed", parsed.bench.seed, "hexadecimal seed of the inputs, to repeat a failure");
 
-  CLI::App& compare = subcommand(app, parsed, "compare", "time two kernel files against each other in A B B A rounds",
-                                 [&](Session& s) { return run_compare(s, parsed.compare); });
+  CLI::App& compare =
+      subcommand(app, parsed, "compare", "time two kernel files against each other in A B B A rounds",
+                 [&](Session& s) { return run_compare(s, parsed.compare); });
   compare.add_option("A", parsed.compare.incumbent, "kernel file that is there")->required();
   compare.add_option("B", parsed.compare.candidate, "kernel file that may replace it")->required();
   add_target(compare, parsed.compare.target);
@@ -80,8 +87,8 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
 }
 
 void add_tune(CLI::App& app, Parsed& parsed) {
-  CLI::App& tune = subcommand(app, parsed, "tune", "search the tunables of a kernel file for the fastest config",
-                              [&](Session& s) {
+  CLI::App& tune = subcommand(app, parsed, "tune",
+                              "search the tunables of a kernel file for the fastest config", [&](Session& s) {
                                 auto flag = [&](const char* name, const std::string& value) {
                                   if (!value.empty()) parsed.tune.settings[name] = value;
                                 };
@@ -97,11 +104,13 @@ void add_tune(CLI::App& app, Parsed& parsed) {
                   "exhaustive, random, local, annealing, genetic, differential-evolution, gradient");
   tune.add_option("--budget", parsed.budget, "100 (configs), 90s, 10m, 2h, or both: 100,10m");
   tune.add_option("--seed", parsed.seed, "of the search; the inputs' seeds are always secret");
-  tune.add_option("--threshold", parsed.threshold, "a config is kept if it is faster by more than this (0.01: 1 %)");
+  tune.add_option("--threshold", parsed.threshold,
+                  "a config is kept if it is faster by more than this (0.01: 1 %)");
   tune.add_option("--tag", parsed.tune.tag, "name of the history branch autokernel/<tag>");
   tune.add_flag("--fresh", parsed.tune.fresh, "start anew instead of resuming");
   tune.add_flag("--write", parsed.tune.write, "write the winner into the [defaults] of FILE itself");
-  tune.add_flag("--dry-run", parsed.tune.dry_run, "only list the valid configs, in the order of the first guess");
+  tune.add_flag("--dry-run", parsed.tune.dry_run,
+                "only list the valid configs, in the order of the first guess");
 }
 
 void add_history(CLI::App& app, Parsed& parsed) {
@@ -122,31 +131,37 @@ void add_about(CLI::App& app, Parsed& parsed) {
   subcommand(app, parsed, "devices", "list devices", run_devices);
   subcommand(app, parsed, "doctor", "what is found and missing on this machine, with the remedy", run_doctor);
   subcommand(app, parsed, "config", "every setting with its value and where it comes from", run_config);
-  subcommand(app, parsed, "worker", "serve a parent over standard input and output",
-             [&](Session& s) { return run_worker(s, parsed.worker); })
-      .group("");
-  CLI::App& runner = subcommand(app, parsed, "__runner", "", [&](Session& s) { return run_runner(s, parsed.worker); });
+  subcommand(app, parsed, "worker", "serve a parent over standard input and output", [&](Session& s) {
+    return run_worker(s, parsed.worker);
+  }).group("");
+  CLI::App& runner =
+      subcommand(app, parsed, "__runner", "", [&](Session& s) { return run_runner(s, parsed.worker); });
   runner.add_option("--without", parsed.worker.selftest_without);
   runner.group("");
 }
 
 int exit_code(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kUsage: return 2;
-    case ErrorCode::kEnvironment: return 3;
-    case ErrorCode::kInternal: return 4;
-    case ErrorCode::kInterrupted: return 130;
+    case ErrorCode::kUsage:
+      return 2;
+    case ErrorCode::kEnvironment:
+      return 3;
+    case ErrorCode::kInternal:
+      return 4;
+    case ErrorCode::kInterrupted:
+      return 130;
   }
   return 4;
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"optimize", "profile", "plan",   "extract", "launch", "run",
-                                           "next",     "record",  "status", "revert",  "prompt", "init",
+  constexpr std::string_view kPlanned[] = {"optimize", "profile", "plan",   "extract", "launch",  "run",
+                                           "next",     "record",  "status", "revert",  "prompt",  "init",
                                            "verify",   "ship",    "replay", "mcp",     "selftest"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+  for (const CLI::App* sub :
+       app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", sub->get_name());
   }
   std::fprintf(stderr, "autokernel: %s `%.*s`; there are %s\n", planned ? "not supported yet:" : "no command",
@@ -171,7 +186,8 @@ int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted
   add_tune(app, parsed);
   add_history(app, parsed);
   add_about(app, parsed);
-  bool names_command = !app.get_subcommands([&](const CLI::App* each) { return each->get_name() == first; }).empty();
+  bool names_command =
+      !app.get_subcommands([&](const CLI::App* each) { return each->get_name() == first; }).empty();
   if (!first.empty() && first[0] != '-' && !names_command) return unknown_command(app, first);
   try {
     app.parse(argc, argv);

@@ -1,5 +1,6 @@
 #pragma once
-// One function per subcommand; command_line.cc parses the options. Each returns its exit code (DESIGN section 12).
+// One function per subcommand; command_line.cc parses the options. Each returns its exit code (DESIGN section
+// 12).
 
 #include <map>
 #include <optional>
@@ -14,9 +15,9 @@ namespace ak::cli {
 /// Where a kernel file's problems come from: --op, --dims, --dtype, --sizes, or target.toml beside the file.
 struct TargetOptions {
   std::string op;
-  std::vector<std::string> dims;   ///< each "M=4096,N=4096": one problem
+  std::vector<std::string> dims;  ///< each "M=4096,N=4096": one problem
   std::vector<std::string> dtypes;
-  std::string sizes;               ///< a size set of the family
+  std::string sizes;  ///< a size set of the family
 };
 
 struct BenchOptions {
@@ -48,7 +49,8 @@ Result<int> run_compile(Session& session, const CompileOptions& options);
 struct TuneOptions {
   std::string file;
   TargetOptions target;
-  std::map<std::string, std::string> settings;  ///< flags that are settings: strategy, budget, seed, threshold
+  std::map<std::string, std::string>
+      settings;  ///< flags that are settings: strategy, budget, seed, threshold
   std::string tag = "tune";
   bool fresh = false;
   bool write = false;  ///< the winner becomes the [defaults] of FILE itself

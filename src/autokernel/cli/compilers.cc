@@ -17,7 +17,10 @@ DeviceInfo describe_arch(const std::string& arch) {
   info.natural_block = 256;
   int number = std::atoi(arch.c_str() + 3);
   info.clusters = info.tensor_maps = number >= 90;
-  std::uint32_t opt_in_kib = number >= 120 ? 99 : number >= 90 ? 227 : number == 80 || number == 87 ? 163 : 99;
+  std::uint32_t opt_in_kib = number >= 120                  ? 99
+                             : number >= 90                 ? 227
+                             : number == 80 || number == 87 ? 163
+                                                            : 99;
   info.dynamic_shared_bytes = opt_in_kib * 1024;
   info.shared_bytes_per_multiprocessor = (opt_in_kib + 1) * 1024;
   return info;

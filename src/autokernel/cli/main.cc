@@ -18,7 +18,7 @@ extern "C" void on_interrupt(int) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_interrupt;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);

@@ -53,9 +53,10 @@ std::vector<std::string> split_command(std::string_view text) {
 worker::PartsFactory parts_factory(const std::string& device, bool unsafe_no_sandbox) {
   return [device, unsafe_no_sandbox]() -> Result<worker::RunnerParts> {
     if (device != "cpu") {
-      return environment_error("device `{}`: not supported yet (this build measures on `cpu` and compiles for CUDA with "
-                               "`autokernel compile --arch`)",
-                               device);
+      return environment_error(
+          "device `{}`: not supported yet (this build measures on `cpu` and compiles for CUDA with "
+          "`autokernel compile --arch`)",
+          device);
     }
     cpu::CpuCompilerOptions options;
     options.cache = cache_directory();
@@ -72,7 +73,9 @@ worker::PartsFactory parts_factory(const std::string& device, bool unsafe_no_san
 }
 
 Session::Session(GlobalOptions options, const std::atomic<bool>& stop)
-    : options_(std::move(options)), stop_(stop), log_(options_.quiet ? LogLevel::kWarning : LogLevel::kInfo) {}
+    : options_(std::move(options)),
+      stop_(stop),
+      log_(options_.quiet ? LogLevel::kWarning : LogLevel::kInfo) {}
 
 Result<const op::Registry*> Session::registry() {
   if (!registry_) {
@@ -84,7 +87,8 @@ Result<const op::Registry*> Session::registry() {
 
 std::filesystem::path Session::workspace_folder() const {
   if (!options_.workspace.empty()) return options_.workspace;
-  if (const char* folder = std::getenv("AUTOKERNEL_WORKSPACE"); folder != nullptr && *folder != '\0') return folder;
+  if (const char* folder = std::getenv("AUTOKERNEL_WORKSPACE"); folder != nullptr && *folder != '\0')
+    return folder;
   return ledger::kDefaultWorkspace;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The composition root: what the global options mean. Builds registry, settings, devices and workers on demand, so
-// that `autokernel ops` starts no worker and `autokernel log` needs no compiler.
+// The composition root: what the global options mean. Builds registry, settings, devices and workers on
+// demand, so that `autokernel ops` starts no worker and `autokernel log` needs no compiler.
 
 #include <atomic>
 #include <memory>

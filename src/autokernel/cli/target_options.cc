@@ -13,14 +13,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::vector<DType>> chosen_dtypes(const std::vector<std::string>& names, const kernel::KernelFile& file) {
+Result<std::vector<DType>> chosen_dtypes(const std::vector<std::string>& names,
+                                         const kernel::KernelFile& file) {
   if (names.empty()) return file.dtypes;
   std::vector<DType> dtypes;
   for (const std::string& each : names) {
     std::optional<DType> dtype = dtype_from_name(each);
     if (!dtype) return usage_error("--dtype {}: expected f32, f16 or bf16", each);
     if (!file.supports(*dtype)) {
-      return usage_error("--dtype {}: {} declares no such dtype (see `dtypes` in its front matter)", each, file.name);
+      return usage_error("--dtype {}: {} declares no such dtype (see `dtypes` in its front matter)", each,
+                         file.name);
     }
     dtypes.push_back(*dtype);
   }
@@ -44,10 +46,10 @@ Result<Target> target_of_dims(const op::Family& family, const TargetOptions& opt
   return target;
 }
 
-/// Sizes that this device cannot check in reasonable time, or that the file's `needs` exclude, are dropped from a
-/// default target, and said so.
-Result<Target> within_reach(Session& session, const op::Family& family, const kernel::KernelFile& file, Target target,
-                            const DeviceInfo& device) {
+/// Sizes that this device cannot check in reasonable time, or that the file's `needs` exclude, are dropped
+/// from a default target, and said so.
+Result<Target> within_reach(Session& session, const op::Family& family, const kernel::KernelFile& file,
+                            Target target, const DeviceInfo& device) {
   harness::Limits limits = harness::Limits::for_device(device);
   std::vector<TargetProblem> kept;
   std::size_t dropped = 0, excluded = 0;
@@ -63,11 +65,14 @@ Result<Target> within_reach(Session& session, const op::Family& family, const ke
     }
   }
   if (kept.empty()) {
-    return usage_error("of the sizes of the set {} are too large for this device and {} are outside of what {} supports "
-                       "(`needs`); give others with --dims or --sizes",
-                       dropped, excluded, file.name);
+    return usage_error(
+        "of the sizes of the set {} are too large for this device and {} are outside of what {} supports "
+        "(`needs`); give others with --dims or --sizes",
+        dropped, excluded, file.name);
   }
-  if (excluded > 0) session.log().info("{} sizes are outside of what the file supports (`needs`) and were left out", excluded);
+  if (excluded > 0)
+    session.log().info("{} sizes are outside of what the file supports (`needs`) and were left out",
+                       excluded);
   if (dropped > 0) session.log().info("{} sizes are too large for this device and were left out", dropped);
   target.problems = std::move(kept);
   return target;
@@ -78,7 +83,8 @@ Result<Target> within_reach(Session& session, const op::Family& family, const ke
 Result<LoadedKernel> load_kernel(Session& session, const std::string& path, const TargetOptions& options,
                                  const DeviceInfo& device) {
   std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return usage_error("{}: no such file (a kernel file was expected)", path);
+  if (!fs::is_regular_file(path, ignored))
+    return usage_error("{}: no such file (a kernel file was expected)", path);
   AK_TRY(file, kernel::load(path));
   AK_TRY(registry, session.registry());
   std::string op = options.op.empty() ? file.op : options.op;
@@ -89,7 +95,8 @@ Result<LoadedKernel> load_kernel(Session& session, const std::string& path, cons
   AK_TRY(family, registry->find(op));
   AK_TRY_VOID(kernel::check_against(file, harness::signature_of(*family)));
   AK_TRY(dtypes, chosen_dtypes(options.dtypes, file));
-  if (!options.dims.empty() && !options.sizes.empty()) return usage_error("--dims and --sizes exclude each other");
+  if (!options.dims.empty() && !options.sizes.empty())
+    return usage_error("--dims and --sizes exclude each other");
   LoadedKernel loaded{std::move(file), {}};
   fs::path beside = fs::path(path).parent_path() / "target.toml";
   if (!options.dims.empty()) {
@@ -98,7 +105,9 @@ Result<LoadedKernel> load_kernel(Session& session, const std::string& path, cons
   } else if (options.sizes.empty() && options.dtypes.empty() && fs::exists(beside)) {
     AK_TRY(text, read_file(beside));
     AK_TRY(target, op::parse_target(text, beside.string(), *registry));
-    if (target.op != op) return usage_error("{} is a target of op `{}`, {} a kernel of `{}`", beside.string(), target.op, path, op);
+    if (target.op != op)
+      return usage_error("{} is a target of op `{}`, {} a kernel of `{}`", beside.string(), target.op, path,
+                         op);
     loaded.target = std::move(target);
   } else {
     std::string set = !options.sizes.empty() ? options.sizes : device.kind == "cpu" ? "sweep" : "primary";
@@ -108,8 +117,9 @@ Result<LoadedKernel> load_kernel(Session& session, const std::string& path, cons
   }
   std::string stem = fs::path(path).stem().string();
   if (loaded.target.id.empty()) loaded.target.id = stem == "kernel" ? op : fmt::format("{}_{}", op, stem);
-  std::replace_if(loaded.target.id.begin(), loaded.target.id.end(),
-                  [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-'; }, '_');
+  std::replace_if(
+      loaded.target.id.begin(), loaded.target.id.end(),
+      [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-'; }, '_');
   return loaded;
 }
 

@@ -8,17 +8,17 @@
 namespace ak::cli {
 namespace {
 
-constexpr Stage kStages[] = {Stage::kCompile,     Stage::kAudit,     Stage::kSmoke, Stage::kShapeSweep,
-                             Stage::kNumericalStability, Stage::kDeterminism, Stage::kEdgeCases,
-                             Stage::kIntegrity,   Stage::kTime,      Stage::kPlausibility};
+constexpr Stage kStages[] = {
+    Stage::kCompile,     Stage::kAudit,     Stage::kSmoke,     Stage::kShapeSweep, Stage::kNumericalStability,
+    Stage::kDeterminism, Stage::kEdgeCases, Stage::kIntegrity, Stage::kTime,       Stage::kPlausibility};
 
 double percent(double value, double peak) { return peak > 0 ? 100 * value / peak : 0; }
 
 /// The problem with the most work: what the single-number lines are about.
 const Timing* largest(const Verdict& verdict) {
-  auto it = std::max_element(verdict.timings.begin(), verdict.timings.end(), [](const Timing& a, const Timing& b) {
-    return a.time.median_us < b.time.median_us;
-  });
+  auto it =
+      std::max_element(verdict.timings.begin(), verdict.timings.end(),
+                       [](const Timing& a, const Timing& b) { return a.time.median_us < b.time.median_us; });
   return it == verdict.timings.end() ? nullptr : &*it;
 }
 
@@ -34,13 +34,15 @@ std::string speedup(const Timing& timing) {
 std::string timings_table(const Verdict& verdict) {
   using Align = TextTable::Align;
   TextTable table({"size", "time", "95 % CI", "GB/s", "TFLOP/s", "floor", "of floor"},
-                  {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
+                  {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+                   Align::kRight});
   for (const Timing& timing : verdict.timings) {
-    table.add_row({timing.size, format_us(timing.time.median_us),
-                   fmt::format("{:.2f}..{:.2f}", timing.time.ci_low_us, timing.time.ci_high_us),
-                   fmt::format("{:.2f}", timing.gbps), fmt::format("{:.3g}", timing.tflops),
-                   timing.floor_us ? format_us(*timing.floor_us) : "-",
-                   timing.floor_us ? fmt::format("{:.0f} %", 100 * *timing.floor_us / timing.time.median_us) : "-"});
+    table.add_row(
+        {timing.size, format_us(timing.time.median_us),
+         fmt::format("{:.2f}..{:.2f}", timing.time.ci_low_us, timing.time.ci_high_us),
+         fmt::format("{:.2f}", timing.gbps), fmt::format("{:.3g}", timing.tflops),
+         timing.floor_us ? format_us(*timing.floor_us) : "-",
+         timing.floor_us ? fmt::format("{:.0f} %", 100 * *timing.floor_us / timing.time.median_us) : "-"});
   }
   return table.plain();
 }
@@ -60,7 +62,9 @@ Json timing_json(const Timing& timing) {
                {"flags", timing.problem.flags},
                {"dtype", std::string(name(timing.problem.dtype))},
                {"time_us",
-                {{"median", timing.time.median_us}, {"ci_low", timing.time.ci_low_us}, {"ci_high", timing.time.ci_high_us}}},
+                {{"median", timing.time.median_us},
+                 {"ci_low", timing.time.ci_low_us},
+                 {"ci_high", timing.time.ci_high_us}}},
                {"cold_us", nullptr},
                {"l2", timing.l2 == CacheState::kCold ? "cold" : "warm"},
                {"floor_us", nullptr},
@@ -90,11 +94,12 @@ std::string format_us(double us) {
   return fmt::format("{:.2f} us", us);
 }
 
-std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, const Config& config, double wall_s) {
-  std::string out = fmt::format("kernel: {}\nop: {}\nconfig: {}\ndevice: {} ({}{})\n", file.name, file.op,
-                                config.values.empty() ? "-" : config.to_string(), verdict.device.name,
-                                verdict.device.kind,
-                                verdict.device.kind == "cpu" ? ": CPU timings, caches warm" : "");
+std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, const Config& config,
+                       double wall_s) {
+  std::string out =
+      fmt::format("kernel: {}\nop: {}\nconfig: {}\ndevice: {} ({}{})\n", file.name, file.op,
+                  config.values.empty() ? "-" : config.to_string(), verdict.device.name, verdict.device.kind,
+                  verdict.device.kind == "cpu" ? ": CPU timings, caches warm" : "");
   for (Stage stage : kStages) {
     auto it = verdict.stages.find(std::string(name(stage)));
     if (it != verdict.stages.end()) out += fmt::format("{}: {}\n", name(stage), it->second);
@@ -109,11 +114,13 @@ std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, c
   if (!verdict.sandboxed) out += "note: compiled WITHOUT a sandbox (--unsafe-no-sandbox)\n";
   if (const Timing* timing = largest(verdict); timing != nullptr) {
     out += "\n" + timings_table(verdict) + "\n";
-    out += fmt::format("timed_size: {}\nthroughput_tflops: {:.4g}\nbandwidth_gbps: {:.2f}\nlatency_us: {:.3f}\n",
-                       timing->size, timing->tflops, timing->gbps, timing->time.median_us);
-    out += fmt::format("pct_peak_compute: {:.1f}\npct_peak_bandwidth: {:.1f}\nbottleneck: {}\nspeedup_vs_pytorch: {}\n",
-                       percent(timing->tflops, timing->peak_tflops), percent(timing->gbps, timing->peak_gbps),
-                       bottleneck(*timing), speedup(*timing));
+    out +=
+        fmt::format("timed_size: {}\nthroughput_tflops: {:.4g}\nbandwidth_gbps: {:.2f}\nlatency_us: {:.3f}\n",
+                    timing->size, timing->tflops, timing->gbps, timing->time.median_us);
+    out += fmt::format(
+        "pct_peak_compute: {:.1f}\npct_peak_bandwidth: {:.1f}\nbottleneck: {}\nspeedup_vs_pytorch: {}\n",
+        percent(timing->tflops, timing->peak_tflops), percent(timing->gbps, timing->peak_gbps),
+        bottleneck(*timing), speedup(*timing));
     out += fmt::format("peaks: {:.2f} GB/s, {:.3f} TFLOP/s fp32, measured on this device at this footprint\n",
                        timing->peak_gbps, timing->peak_tflops);
   }
@@ -146,15 +153,16 @@ std::string compare_text(const Verdict& verdict, const std::string& incumbent, c
   if (!verdict.passed) {
     return fmt::format("correctness: FAIL\nfailure_kind: {}\nfailure_check: {}\nfailure: {}\n",
                        verdict.failure ? name(verdict.failure->kind) : "unknown",
-                       verdict.failure ? verdict.failure->check : "", verdict.failure ? verdict.failure->message : "");
+                       verdict.failure ? verdict.failure->check : "",
+                       verdict.failure ? verdict.failure->message : "");
   }
   using Align = TextTable::Align;
   TextTable table({"size", "A", "B", "A / B", "95 % CI"},
                   {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
   for (const Timing& timing : verdict.timings) {
     if (!timing.versus) continue;
-    table.add_row({timing.size, format_us(timing.versus->incumbent.median_us), format_us(timing.time.median_us),
-                   fmt::format("{:.3f}x", timing.versus->ratio),
+    table.add_row({timing.size, format_us(timing.versus->incumbent.median_us),
+                   format_us(timing.time.median_us), fmt::format("{:.3f}x", timing.versus->ratio),
                    fmt::format("{:.3f}..{:.3f}", timing.versus->ci_low, timing.versus->ci_high)});
   }
   return fmt::format("A: {}\nB: {}\ncorrectness: PASS\ndevice: {} ({})\n\n{}", incumbent, candidate,

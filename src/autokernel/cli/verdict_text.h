@@ -9,7 +9,8 @@
 
 namespace ak::cli {
 
-std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, const Config& config, double wall_s);
+std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, const Config& config,
+                       double wall_s);
 Json bench_json(const Verdict& verdict, const std::string& kernel, const Config& config, double wall_s);
 std::string compare_text(const Verdict& verdict, const std::string& incumbent, const std::string& candidate);
 

@@ -44,7 +44,8 @@ struct BufferSpec {
   Access access = Access::kReadWrite;
   Guard guard = Guard::kRedZone;
   std::uint32_t alignment = 256;  ///< of the start; a power of two
-  std::uint32_t skew = 0;         ///< extra offset, a multiple of the alignment that the family declares (place.vary)
+  std::uint32_t skew =
+      0;  ///< extra offset, a multiple of the alignment that the family declares (place.vary)
 };
 
 struct BufferRef {
@@ -93,13 +94,14 @@ struct RunOutcome {
 struct Round {
   std::vector<Step> before;
   std::vector<Step> timed;  ///< launches of ONE module's candidate and the fills of its zeroed workspaces
-  std::uint32_t repeats = 1;  ///< candidate executions that `timed` holds (rotating sets): the divisor of the time
+  std::uint32_t repeats =
+      1;  ///< candidate executions that `timed` holds (rotating sets): the divisor of the time
   std::vector<Step> after;
 };
 
 struct RoundTime {
-  double us = 0;       ///< device time of one execution: elapsed / repeats, launch cost of the batch subtracted
-  double wall_us = 0;  ///< host wall time of the timed part, whole batch
+  double us = 0;  ///< device time of one execution: elapsed / repeats, launch cost of the batch subtracted
+  double wall_us = 0;    ///< host wall time of the timed part, whole batch
   double clock_mhz = 0;  ///< 0: unknown
   bool throttled = false;
 };

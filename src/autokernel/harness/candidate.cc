@@ -64,8 +64,10 @@ Result<std::variant<Prepared, Failure>> Candidate::prepare(const Problem& proble
   AK_TRY(text, source(problem, build));
   AK_TRY(loaded, compiled(text));
   if (loaded->failure) return *loaded->failure;
-  AK_TRY(plan, kernel::make_plan(file_, config_, problem, signature_of(context_->family), context_->device.info()));
-  if (std::optional<std::string> why = kernel::check_resources(plan, *loaded->binary, context_->device.info())) {
+  AK_TRY(plan,
+         kernel::make_plan(file_, config_, problem, signature_of(context_->family), context_->device.info()));
+  if (std::optional<std::string> why =
+          kernel::check_resources(plan, *loaded->binary, context_->device.info())) {
     return invalid(fmt::format("{} on {}: {}", config_.to_string(), problem.label(), *why));
   }
   if (!loaded->module) {

@@ -6,11 +6,11 @@ namespace ak::harness {
 namespace {
 
 constexpr std::string_view kIds[] = {
-    "compile.sandbox", "audit.code",  "audit.symbols", "audit.state",   "audit.launch",    "guard.input",
-    "guard.edge",      "guard.poison", "input.secret",  "input.probe",   "shape.hidden",    "shape.timed",
-    "shape.edge",      "place.vary",  "numeric",       "repeat",        "checked.race",    "checked.uninit",
-    "checked.barrier", "checked.bounds", "isolate",    "fault",         "time.rotate",     "time.cold",
-    "time.clock",      "time.keep",   "floor",
+    "compile.sandbox", "audit.code",     "audit.symbols", "audit.state", "audit.launch", "guard.input",
+    "guard.edge",      "guard.poison",   "input.secret",  "input.probe", "shape.hidden", "shape.timed",
+    "shape.edge",      "place.vary",     "numeric",       "repeat",      "checked.race", "checked.uninit",
+    "checked.barrier", "checked.bounds", "isolate",       "fault",       "time.rotate",  "time.cold",
+    "time.clock",      "time.keep",      "floor",
 };
 
 }  // namespace

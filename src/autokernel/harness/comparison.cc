@@ -35,7 +35,8 @@ ComparisonResult summarize_rows(std::span<const double> rows, bool with_norms) {
 Result<ComparisonResult> compare_with_truth(Context& context, const View& y, const Truth::Output& truth,
                                             DType input_dtype, std::uint64_t poison_seed) {
   std::size_t doubles = y.elements / y.row_elements * kCompareRowDoubles;
-  AK_TRY(rows, DeviceBuffer::allocate(context.device, {.bytes = doubles * 8, .access = device::Access::kHidden}));
+  AK_TRY(rows,
+         DeviceBuffer::allocate(context.device, {.bytes = doubles * 8, .access = device::Access::kHidden}));
   CompareArgs args{.y = y, .r = truth.r, .s = truth.s, .b = truth.b};
   if (!truth.roundings.empty()) args.i0 = truth.roundings[0];
   if (truth.roundings.size() > 1) args.i1 = truth.roundings[1];
@@ -53,7 +54,8 @@ Result<ComparisonResult> compare_with_truth(Context& context, const View& y, con
 }
 
 std::uint64_t digest_partials(const View& view) {
-  return (view.elements * size_bytes(view.dtype) + TrustedKernels::kDigestBytes - 1) / TrustedKernels::kDigestBytes;
+  return (view.elements * size_bytes(view.dtype) + TrustedKernels::kDigestBytes - 1) /
+         TrustedKernels::kDigestBytes;
 }
 
 std::uint64_t combine_digest(std::span<const std::uint64_t> partials) {
@@ -64,8 +66,8 @@ std::uint64_t combine_digest(std::span<const std::uint64_t> partials) {
 
 Result<std::uint64_t> digest_of(Context& context, const View& view) {
   std::vector<std::uint64_t> host(digest_partials(view));
-  AK_TRY(partials,
-         DeviceBuffer::allocate(context.device, {.bytes = host.size() * 8, .access = device::Access::kHidden}));
+  AK_TRY(partials, DeviceBuffer::allocate(context.device,
+                                          {.bytes = host.size() * 8, .access = device::Access::kHidden}));
   AK_TRY(launch, context.trusted.digest(view.at, view.elements * size_bytes(view.dtype), partials.ref()));
   device::Step step = std::move(launch);
   AK_TRY_VOID(run_trusted(context, {&step, 1}));

@@ -7,9 +7,9 @@
 namespace ak::harness {
 
 struct ComparisonResult {
-  double worst = 0;           ///< largest |y - r| / bound; infinity for a wrong class or NaN
-  std::uint64_t worst_at = 0;  ///< element
-  std::uint64_t bad = 0;       ///< elements out of bounds
+  double worst = 0;             ///< largest |y - r| / bound; infinity for a wrong class or NaN
+  std::uint64_t worst_at = 0;   ///< element
+  std::uint64_t bad = 0;        ///< elements out of bounds
   std::uint64_t unwritten = 0;  ///< elements that still hold the poison
   std::uint64_t unequal_zero_rows = 0;
   /// Sums over rows of the squares of y - r, b - r and u r, each row divided by ||S_row||^2.

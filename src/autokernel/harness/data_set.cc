@@ -41,8 +41,8 @@ Result<DataSet> DataSet::allocate(device::Device& device, const op::Family& fami
   }
   for (const op::TensorSpec* tensor : family.outputs(problem)) {
     if (tensor->role == op::TensorRole::kInOut) {
-      return usage_error("op family {}: tensor {} is inout, which the harness does not support yet", family.name,
-                         tensor->name);
+      return usage_error("op family {}: tensor {} is inout, which the harness does not support yet",
+                         family.name, tensor->name);
     }
     set.outputs_.push_back(tensor->name);
     wanted.emplace_back(tensor, device::Access::kReadWrite);

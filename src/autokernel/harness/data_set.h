@@ -12,7 +12,7 @@ namespace ak::harness {
 
 struct Placement {
   device::Guard guard = device::Guard::kRedZone;
-  std::uint32_t skew = 0;   ///< in units of each tensor's declared alignment
+  std::uint32_t skew = 0;  ///< in units of each tensor's declared alignment
   enum class Order { kDeclared, kReversed } order = Order::kDeclared;
 };
 

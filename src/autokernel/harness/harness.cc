@@ -33,9 +33,11 @@ Status append_sources(std::vector<Source>& sources, const CandidateText& text, c
   Result<kernel::KernelFile> file = kernel::parse(text.text, text.name);
   if (!file) return {};  // the verdict will say why
   for (const Problem& problem : problems) {
-    Result<std::optional<kernel::Invalid>> invalid = kernel::check_config(*file, text.config, problem, device);
+    Result<std::optional<kernel::Invalid>> invalid =
+        kernel::check_config(*file, text.config, problem, device);
     if (!invalid || *invalid) continue;
-    Result<Source> source = kernel::make_source(*file, text.config, problem, signature_of(family), device, build);
+    Result<Source> source =
+        kernel::make_source(*file, text.config, problem, signature_of(family), device, build);
     if (source) sources.push_back(std::move(*source));
   }
   return {};
@@ -46,8 +48,9 @@ Status append_sources(std::vector<Source>& sources, const CandidateText& text, c
 Result<Verdict> Harness::judge(const Job& job) {
   AK_TRY(family, registry_.find(job.target.op));
   auto start = clock_.now();
-  Context context{device_,  compiler_, trusted_, *family, checks_, clock_, Limits::for_device(device_.info()),
-                  Rng(job.seed)};
+  Context context{
+      device_,      compiler_, trusted_, *family, checks_, clock_, Limits::for_device(device_.info()),
+      Rng(job.seed)};
   Verdict verdict;
   verdict.device = device_.info();
   verdict.selftest = !checks_.complete();
@@ -57,12 +60,14 @@ Result<Verdict> Harness::judge(const Job& job) {
   return verdict;
 }
 
-Result<std::vector<Source>> sources_of(const Job& job, const op::Registry& registry, const DeviceInfo& device) {
+Result<std::vector<Source>> sources_of(const Job& job, const op::Registry& registry,
+                                       const DeviceInfo& device) {
   AK_TRY(family, registry.find(job.target.op));
   AK_TRY(problems, known_problems(job, *family, Limits::for_device(device)));
   std::vector<Source> sources;
   AK_TRY_VOID(append_sources(sources, job.candidate, *family, problems, device, Build::kTimed));
-  if (job.incumbent) AK_TRY_VOID(append_sources(sources, *job.incumbent, *family, problems, device, Build::kTimed));
+  if (job.incumbent)
+    AK_TRY_VOID(append_sources(sources, *job.incumbent, *family, problems, device, Build::kTimed));
   if (job.depth == Depth::kFull && device.checked_build) {
     AK_TRY(smoke, problems_of_set(*family, "smoke", job.target));
     AK_TRY_VOID(append_sources(sources, job.candidate, *family, smoke, device, Build::kChecked));

@@ -1,7 +1,7 @@
 #pragma once
-// THE pipeline: compile -> audit -> smoke, shape_sweep, numerical_stability, determinism, edge_cases -> integrity ->
-// time -> plausibility -> Verdict. Cheapest first; the first failure ends it. One Harness lives in one runner and
-// serves jobs one after another.
+// THE pipeline: compile -> audit -> smoke, shape_sweep, numerical_stability, determinism, edge_cases ->
+// integrity -> time -> plausibility -> Verdict. Cheapest first; the first failure ends it. One Harness lives
+// in one runner and serves jobs one after another.
 //
 //   Harness harness(device, compiler, registry, CheckSet::all(), clock);
 //   AK_TRY(verdict, harness.judge(job));   // an Error means the environment, not the candidate
@@ -42,8 +42,9 @@ class Harness {
   References references_;
 };
 
-/// Every source that judging this job will compile (candidate and reference), so that compiles can run ahead and in
-/// parallel with measuring. Needs no device, only its description.
-Result<std::vector<Source>> sources_of(const Job& job, const op::Registry& registry, const DeviceInfo& device);
+/// Every source that judging this job will compile (candidate and reference), so that compiles can run ahead
+/// and in parallel with measuring. Needs no device, only its description.
+Result<std::vector<Source>> sources_of(const Job& job, const op::Registry& registry,
+                                       const DeviceInfo& device);
 
 }  // namespace ak::harness

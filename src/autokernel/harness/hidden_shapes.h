@@ -1,6 +1,7 @@
 #pragma once
-// shape.hidden of HARNESS.md: shapes chosen at run time that no candidate can know: ones, primes, a tile more or less
-// one, nothing that 8 divides, rectangles. What the candidate's `needs` or the family's `where` exclude is left out.
+// shape.hidden of HARNESS.md: shapes chosen at run time that no candidate can know: ones, primes, a tile more
+// or less one, nothing that 8 divides, rectangles. What the candidate's `needs` or the family's `where`
+// exclude is left out.
 
 #include <vector>
 

@@ -81,7 +81,8 @@ Outcome Pipeline::checked(const Problem& problem) {
   AK_TRY(prepared, candidate_->prepare(problem, Build::kChecked));
   if (auto* failure = std::get_if<Failure>(&prepared)) return std::optional(std::move(*failure));
   AK_TRY(bench, Bench::create(context_, references_, problem, std::get<Prepared>(prepared), {}));
-  AK_TRY_VOID(bench.load_inputs(*draws_of(context_.family, Stage::kSmoke).front(), nullptr, context_.seeds.next()));
+  AK_TRY_VOID(
+      bench.load_inputs(*draws_of(context_.family, Stage::kSmoke).front(), nullptr, context_.seeds.next()));
   AK_TRY(failure, bench.launch(Stage::kIntegrity, Poison::kNan, Bench::ScrubFirst::kNo));
   if (failure && context_.checks.on(failure->check)) return std::optional(std::move(*failure));
   return std::optional<Failure>();

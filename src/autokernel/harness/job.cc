@@ -29,9 +29,12 @@ Result<Depth> depth_from_name(const std::string& text, const std::string& what) 
 
 std::string_view name(Depth depth) {
   switch (depth) {
-    case Depth::kSmoke: return "smoke";
-    case Depth::kTrial: return "trial";
-    case Depth::kFull: return "full";
+    case Depth::kSmoke:
+      return "smoke";
+    case Depth::kTrial:
+      return "trial";
+    case Depth::kFull:
+      return "full";
   }
   return "full";
 }

@@ -29,7 +29,7 @@ struct Job {
   CandidateText candidate;
   std::optional<CandidateText> incumbent;  ///< timed in the same A B B A rounds
   Depth depth = Depth::kFull;
-  std::uint64_t seed = 0;     ///< secret; drawn by the parent, fresh for each job
+  std::uint64_t seed = 0;      ///< secret; drawn by the parent, fresh for each job
   double time_budget_s = 0.3;  ///< of timed rounds, for each primary problem
 };
 

@@ -34,7 +34,8 @@ Result<MeasuredBandwidth> measure_bandwidth(Context& context, std::uint64_t set_
   AK_TRY(sink, DeviceBuffer::allocate(context.device, {.bytes = 64, .access = device::Access::kHidden}));
   op::Distribution normal{"normal", {}, {}};
   for (std::size_t i = 0; i < 2 * sets; ++i) {
-    AK_TRY(buffer, DeviceBuffer::allocate(context.device, {.bytes = half, .access = device::Access::kHidden}));
+    AK_TRY(buffer,
+           DeviceBuffer::allocate(context.device, {.bytes = half, .access = device::Access::kHidden}));
     AK_TRY(fill, context.trusted.generate({buffer.ref(), DType::kF32, half / 4, 1}, normal, {}, i, 0));
     device::Step step = std::move(fill);
     AK_TRY(filled, context.device.run({&step, 1}, std::chrono::minutes(1)));
@@ -59,8 +60,8 @@ Result<MeasuredBandwidth> measure_bandwidth(Context& context, std::uint64_t set_
 Result<double> measure_multiply_add_tflops(Context& context) {
   std::uint32_t blocks = context.device.info().multiprocessors * 4;
   std::int32_t steps = context.device.info().kind == "cpu" ? 400 : 4000;
-  AK_TRY(out, DeviceBuffer::allocate(context.device,
-                                     {.bytes = std::uint64_t{blocks} * 256 * 4, .access = device::Access::kHidden}));
+  AK_TRY(out, DeviceBuffer::allocate(context.device, {.bytes = std::uint64_t{blocks} * 256 * 4,
+                                                      .access = device::Access::kHidden}));
   AK_TRY(launch, context.trusted.multiply_add(out.ref(), blocks, steps));
   AK_TRY(us, best_time(context, {std::move(launch)}, 1));
   return 192.0 * steps * 256 * blocks / us / 1e6;

@@ -22,8 +22,9 @@ void Pipeline::skip(Stage which, std::string_view why) {
 }
 
 Status Pipeline::run() {
-  std::vector<std::pair<Stage, StageFunction>> stages = {
-      {Stage::kCompile, &Pipeline::compile}, {Stage::kAudit, &Pipeline::audit}, {Stage::kSmoke, &Pipeline::smoke}};
+  std::vector<std::pair<Stage, StageFunction>> stages = {{Stage::kCompile, &Pipeline::compile},
+                                                         {Stage::kAudit, &Pipeline::audit},
+                                                         {Stage::kSmoke, &Pipeline::smoke}};
   if (job_.depth != Depth::kSmoke) {
     stages.emplace_back(Stage::kShapeSweep, &Pipeline::shape_sweep);
     if (job_.depth == Depth::kFull) {
@@ -48,8 +49,8 @@ Status Pipeline::run() {
     verdict_.sandboxed = candidate_->sandboxed();
   }
   if (!left_out_.empty()) {
-    verdict_.flags.push_back(fmt::format("{} sizes were left out on this device, e.g. {}", left_out_.size(),
-                                         left_out_.front()));
+    verdict_.flags.push_back(
+        fmt::format("{} sizes were left out on this device, e.g. {}", left_out_.size(), left_out_.front()));
   }
   return {};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// One job on its way through the stages. Private to the harness: harness.cc drives it, stages.cc and integrity.cc
-// implement it.
+// One job on its way through the stages. Private to the harness: harness.cc drives it, stages.cc and
+// integrity.cc implement it.
 
 #include <optional>
 #include <string>

@@ -8,7 +8,8 @@ namespace {
 
 Result<Source> source_of(const kernel::KernelFile& file, const op::Family& family, const Problem& problem,
                          const DeviceInfo& device) {
-  return kernel::make_source(file, file.defaults, problem, reference_signature(family), device, Build::kTimed);
+  return kernel::make_source(file, file.defaults, problem, reference_signature(family), device,
+                             Build::kTimed);
 }
 
 }  // namespace

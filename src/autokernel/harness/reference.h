@@ -1,5 +1,6 @@
 #pragma once
-// The trusted reference of a family: compiled once per dtype, flags and present tensors, run outside the jail.
+// The trusted reference of a family: compiled once per dtype, flags and present tensors, run outside the
+// jail.
 
 #include <map>
 #include <memory>
@@ -17,14 +18,14 @@ class References {
  public:
   References(device::Device& device, device::Compiler& compiler) : device_(device), compiler_(compiler) {}
   /// Steps that fill `truth` (r, S, I and b) from the inputs of `data`.
-  Result<std::vector<device::Step>> steps(const op::Family& family, const Problem& problem, const DataSet& data,
-                                          const Truth& truth);
+  Result<std::vector<device::Step>> steps(const op::Family& family, const Problem& problem,
+                                          const DataSet& data, const Truth& truth);
 
  private:
   device::Device& device_;
   device::Compiler& compiler_;
-  std::map<std::string, TrustedModule> modules_;       // by hash of the source
-  std::map<std::string, kernel::KernelFile> files_;    // by family
+  std::map<std::string, TrustedModule> modules_;     // by hash of the source
+  std::map<std::string, kernel::KernelFile> files_;  // by family
 };
 
 }  // namespace ak::harness

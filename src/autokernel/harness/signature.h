@@ -9,7 +9,8 @@ namespace ak::harness {
 /// For candidates: tensors, dims, flags, scalars.
 kernel::Signature signature_of(const op::Family& family);
 
-/// For reference.cu, which also fills `<output>_r`, `<output>_S`, `<output>_I<k>` (fp64, shaped like the output).
+/// For reference.cu, which also fills `<output>_r`, `<output>_S`, `<output>_I<k>` (fp64, shaped like the
+/// output).
 kernel::Signature reference_signature(const op::Family& family);
 
 }  // namespace ak::harness

@@ -16,7 +16,8 @@ Limits Limits::for_device(const DeviceInfo& info) {
   return limits;
 }
 
-Result<std::vector<Problem>> problems_of_set(const op::Family& family, std::string_view set, const Target& target) {
+Result<std::vector<Problem>> problems_of_set(const op::Family& family, std::string_view set,
+                                             const Target& target) {
   std::vector<Problem> problems;
   auto sizes = family.sizes.find(std::string(set));
   if (sizes == family.sizes.end()) return problems;

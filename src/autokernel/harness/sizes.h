@@ -11,10 +11,12 @@
 namespace ak::harness {
 
 /// The family's size set in each of the target's dtypes; unknown sets are empty.
-Result<std::vector<Problem>> problems_of_set(const op::Family& family, std::string_view set, const Target& target);
+Result<std::vector<Problem>> problems_of_set(const op::Family& family, std::string_view set,
+                                             const Target& target);
 
 /// nullopt when the problem is within the limits; else why it is left to larger devices.
-Result<std::optional<std::string>> too_large(const op::Family& family, const Problem& problem, const Limits& limits);
+Result<std::optional<std::string>> too_large(const op::Family& family, const Problem& problem,
+                                             const Limits& limits);
 
 Result<std::uint64_t> total_elements(const op::Family& family, const Problem& problem);
 

@@ -48,9 +48,10 @@ Outcome Pipeline::compile() {
   for (const TargetProblem& each : job_.target.problems) {
     AK_TRY(invalid, candidate_->invalid_on(each.problem));
     if (!invalid) continue;
-    return std::optional(Failure{Stage::kCompile, FailureKind::kInvalidConfig, "audit.launch",
-                                 fmt::format("{}: {} on {}: {}", candidate_->file().name,
-                                             candidate_->config().to_string(), each.problem.label(), *invalid)});
+    return std::optional(
+        Failure{Stage::kCompile, FailureKind::kInvalidConfig, "audit.launch",
+                fmt::format("{}: {} on {}: {}", candidate_->file().name, candidate_->config().to_string(),
+                            each.problem.label(), *invalid)});
   }
   if (job_.depth == Depth::kTrial) {
     for (const TargetProblem& each : job_.target.problems) {
@@ -78,12 +79,14 @@ Outcome Pipeline::audit() {
   bool cpu = context_.device.info().kind == "cpu";
   const char* code_check = cpu ? "audit.symbols" : "audit.code";
   if (context_.checks.on(code_check) && !facts.forbidden.empty()) {
-    return reject(code_check, fmt::format("the compiled code uses {}, which a kernel may not", facts.forbidden[0]));
+    return reject(code_check,
+                  fmt::format("the compiled code uses {}, which a kernel may not", facts.forbidden[0]));
   }
   if (context_.checks.on("audit.state") && !facts.mutable_globals.empty()) {
-    return reject("audit.state", fmt::format("`{}` is a global that kernels can write: state must not outlive a launch "
-                                             "(declare a [[workspace]])",
-                                             facts.mutable_globals[0]));
+    return reject("audit.state",
+                  fmt::format("`{}` is a global that kernels can write: state must not outlive a launch "
+                              "(declare a [[workspace]])",
+                              facts.mutable_globals[0]));
   }
   for (const std::string& note : facts.noted) verdict_.flags.push_back("the code uses " + note);
   return std::optional<Failure>();
@@ -115,7 +118,8 @@ Outcome Pipeline::shape_sweep() {
     std::size_t count = job_.depth == Depth::kFull ? kHiddenInFull : kHiddenInTrial;
     AK_TRY(hidden, hidden_shapes(context_, *candidate_, job_.target.problems.front().problem, count));
     for (const Problem& problem : hidden) {
-      AK_TRY(failure, verify(problem, std::span(some).first(1), Stage::kShapeSweep, "shape.hidden", next_placement()));
+      AK_TRY(failure,
+             verify(problem, std::span(some).first(1), Stage::kShapeSweep, "shape.hidden", next_placement()));
       if (failure) return std::optional(std::move(*failure));
     }
   }
@@ -129,8 +133,9 @@ Outcome Pipeline::shape_sweep() {
   if (!context_.checks.on("shape.timed")) return std::optional<Failure>();
   for (const TargetProblem& each : job_.target.problems) {
     // A trial is one of many: two draws; what is to be kept is verified under all of them.
-    std::span<const op::Draw* const> draws = job_.depth == Depth::kFull ? std::span(all) : std::span(some).first(
-        std::min<std::size_t>(2, some.size()));
+    std::span<const op::Draw* const> draws =
+        job_.depth == Depth::kFull ? std::span(all)
+                                   : std::span(some).first(std::min<std::size_t>(2, some.size()));
     AK_TRY(failure, verify(each.problem, draws, Stage::kShapeSweep, "shape.timed", next_placement()));
     if (failure) return std::optional(std::move(*failure));
   }
@@ -151,7 +156,8 @@ Outcome Pipeline::numerical_stability() {
     break;
   }
   if (verified_ > 0) return std::optional<Failure>();
-  return verify(job_.target.problems.front().problem, draws, Stage::kNumericalStability, "numeric", next_placement());
+  return verify(job_.target.problems.front().problem, draws, Stage::kNumericalStability, "numeric",
+                next_placement());
 }
 
 Outcome Pipeline::determinism() {
@@ -175,11 +181,13 @@ Outcome Pipeline::determinism() {
     AK_TRY(failure, bench.compare(Stage::kDeterminism, "repeat", nullptr, &verdict_.worst_error));
     if (failure) {
       failure->kind = FailureKind::kNondeterministic;
-      failure->message = fmt::format("run {} of {} on the same data: {}", run + 1, kRepeats, failure->message);
+      failure->message =
+          fmt::format("run {} of {} on the same data: {}", run + 1, kRepeats, failure->message);
       return std::optional(std::move(*failure));
     }
   }
-  if (reordered) verdict_.flags.push_back("results differ between runs within the tolerance (order of additions)");
+  if (reordered)
+    verdict_.flags.push_back("results differ between runs within the tolerance (order of additions)");
   return std::optional<Failure>();
 }
 

@@ -42,7 +42,8 @@ Outcome Pipeline::time_problem(const TargetProblem& target_problem, const op::Dr
   if (incumbent_) incumbent_->unload();
   if (auto* failure = std::get_if<Failure>(&timed)) return std::optional(std::move(*failure));
   AK_TRY(timing, make_timing(target_problem, std::get<TimedRounds>(timed)));
-  AK_TRY_VOID(measure_floor(timing, std::get<TimedRounds>(timed).execution_bytes, std::get<TimedRounds>(timed).sets));
+  AK_TRY_VOID(
+      measure_floor(timing, std::get<TimedRounds>(timed).execution_bytes, std::get<TimedRounds>(timed).sets));
   verdict_.timings.push_back(std::move(timing));
   return std::optional<Failure>();
 }
@@ -72,7 +73,8 @@ Result<Timing> Pipeline::make_timing(const TargetProblem& target_problem, const 
 }
 
 Status Pipeline::measure_floor(Timing& timing, std::uint64_t execution_bytes, std::size_t sets) {
-  if (job_.depth == Depth::kTrial) return {};  // a sweep's trials are judged against each other; the winner here
+  if (job_.depth == Depth::kTrial)
+    return {};  // a sweep's trials are judged against each other; the winner here
   AK_TRY(bandwidth, measure_bandwidth(context_, execution_bytes, sets));
   AK_TRY(tflops, measure_multiply_add_tflops(context_));
   timing.peak_gbps = bandwidth.best();
@@ -97,9 +99,10 @@ Outcome Pipeline::plausibility() {
     if (timing.time.median_us >= kImpossible * *timing.floor_us) continue;
     return std::optional(Failure{
         Stage::kPlausibility, FailureKind::kImplausible, "floor",
-        fmt::format("{}: {:.3g} us is below the floor of {:.3g} us (compulsory bytes at {:.4g} GB/s, flops at {:.3g} "
-                    "TFLOP/s, both measured here)",
-                    timing.size, timing.time.median_us, *timing.floor_us, timing.peak_gbps, timing.peak_tflops)});
+        fmt::format(
+            "{}: {:.3g} us is below the floor of {:.3g} us (compulsory bytes at {:.4g} GB/s, flops at {:.3g} "
+            "TFLOP/s, both measured here)",
+            timing.size, timing.time.median_us, *timing.floor_us, timing.peak_gbps, timing.peak_tflops)});
   }
   return std::optional<Failure>();
 }

@@ -50,7 +50,7 @@ class RotatingTimer {
   std::vector<DataSet> sets_;
   std::vector<BoundSet> candidate_, incumbent_;
   std::vector<Content> contents_;
-  std::vector<DeviceBuffer> row_buffers_;  // one a (slot, set, output)
+  std::vector<DeviceBuffer> row_buffers_;   // one a (slot, set, output)
   std::vector<std::uint64_t> row_doubles_;  // by output
 };
 
@@ -91,11 +91,13 @@ Status RotatingTimer::prepare() {
   for (std::size_t i = 0; i < sets_.size() + kExtraContents; ++i) AK_TRY_VOID(add_content());
   for (const std::string& output : sets_[0].outputs()) {
     const View& view = sets_[0].view(output);
-    row_doubles_.push_back(view.elements / contents_[0].truth.outputs().at(output).row_elements * kCompareRowDoubles);
+    row_doubles_.push_back(view.elements / contents_[0].truth.outputs().at(output).row_elements *
+                           kCompareRowDoubles);
   }
   for (std::size_t slot = 0; slot < kMaxGroup * sets_.size(); ++slot) {
     for (std::uint64_t doubles : row_doubles_) {
-      AK_TRY(rows, DeviceBuffer::allocate(context_.device, {.bytes = doubles * 8, .access = device::Access::kHidden}));
+      AK_TRY(rows, DeviceBuffer::allocate(context_.device,
+                                          {.bytes = doubles * 8, .access = device::Access::kHidden}));
       row_buffers_.push_back(std::move(rows));
     }
   }
@@ -161,9 +163,10 @@ Outcome RotatingTimer::check_group(std::size_t rounds) {
     if (found.bad == 0) continue;
     return std::optional(Failure{
         Stage::kTime, FailureKind::kWrong, "time.rotate",
-        fmt::format("{}: {} elements of {} were wrong in a timed round (the worst, at {}, by {:.3g} times the "
-                    "tolerance), though the same shape passed before: the kernel depends on what ran earlier",
-                    request_.problem.label(), found.bad, sets_[0].outputs()[output], found.worst_at, found.worst)});
+        fmt::format(
+            "{}: {} elements of {} were wrong in a timed round (the worst, at {}, by {:.3g} times the "
+            "tolerance), though the same shape passed before: the kernel depends on what ran earlier",
+            request_.problem.label(), found.bad, sets_[0].outputs()[output], found.worst_at, found.worst)});
   }
   return std::optional<Failure>();
 }
@@ -184,7 +187,8 @@ Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
     return std::optional(Failure{Stage::kTime, outcome.fault->kind, outcome.fault->check,
                                  fmt::format("{}: {}", request_.problem.label(), outcome.fault->message)});
   }
-  if (outcome.rounds.size() != rounds.size()) return internal_error("{} of {} timed rounds", outcome.rounds.size(), rounds.size());
+  if (outcome.rounds.size() != rounds.size())
+    return internal_error("{} of {} timed rounds", outcome.rounds.size(), rounds.size());
   AK_TRY(failed, check_group(rounds.size()));
   if (failed || warm_up == WarmUp::kYes) return failed;
   for (std::size_t k = 0; k < incumbent.size(); ++k) {
@@ -198,7 +202,8 @@ Result<TimedOutcome> RotatingTimer::run() {
   result.sets = sets_.size();
   for (const DataSet& set : sets_) result.footprint_bytes += set.bytes();
   result.execution_bytes = sets_[0].bytes();
-  for (const Workspaces::Item& item : candidate_[0].workspaces.items()) result.execution_bytes += item.buffer.bytes();
+  for (const Workspaces::Item& item : candidate_[0].workspaces.items())
+    result.execution_bytes += item.buffer.bytes();
   auto start = context_.clock.now();
   AK_TRY(warm_up, run_group(WarmUp::kYes, result));  // fills caches, wakes the clock
   if (warm_up) return TimedOutcome(std::move(*warm_up));

@@ -1,7 +1,7 @@
 #pragma once
-// Timed rounds (DESIGN section 6): rotating input/output sets whose contents change every round, poisoned outputs,
-// nothing but candidate launches in the timed part, every output compared afterwards. Candidate alone, or against the
-// incumbent in A B B A order.
+// Timed rounds (DESIGN section 6): rotating input/output sets whose contents change every round, poisoned
+// outputs, nothing but candidate launches in the timed part, every output compared afterwards. Candidate
+// alone, or against the incumbent in A B B A order.
 
 #include <memory>
 #include <optional>

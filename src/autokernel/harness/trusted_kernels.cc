@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint32_t kThreads = 256;
 
-
 std::vector<std::string> entries_of(std::string_view file) {
   if (file == "generate.cu") {
     return {"ak_generate", "ak_generate_int64", "ak_generate_int32", "ak_spike", "ak_scale", "ak_zero_rows"};
@@ -75,9 +74,12 @@ device::Arg optional_ref(const std::optional<device::BufferRef>& ref) {
 
 double largest_finite(DType dtype) {
   switch (dtype) {
-    case DType::kF16: return 65504;
-    case DType::kBF16: return 3.3895313892515355e38;
-    default: return 3.4028234663852886e38;
+    case DType::kF16:
+      return 65504;
+    case DType::kBF16:
+      return 3.3895313892515355e38;
+    default:
+      return 3.4028234663852886e38;
   }
 }
 
@@ -145,15 +147,18 @@ Result<device::Launch> TrustedKernels::generate(const View& out, const op::Distr
                        {out.at, elements, as_signed(seed), low, high, special, share});
   }
   std::optional<GeneratorCall> call = generator_call(distribution);
-  if (!call) return usage_error("the harness has no distribution `{}` for {} tensors", distribution.kind, name(out.dtype));
+  if (!call)
+    return usage_error("the harness has no distribution `{}` for {} tensors", distribution.kind,
+                       name(out.dtype));
   return elementwise("generate.cu", out.dtype, "ak_generate", out.elements,
                      {out.at, elements, as_signed(out.row_elements), as_signed(row_shift), as_signed(seed),
                       std::int32_t{call->kind}, call->p0, call->p1});
 }
 
 Result<device::Launch> TrustedKernels::poison(const View& out, std::uint64_t seed, Poison kind) {
-  return elementwise("check.cu", out.dtype, "ak_poison", out.elements,
-                     {out.at, as_signed(out.elements), as_signed(seed), std::int32_t{kind == Poison::kFinite}});
+  return elementwise(
+      "check.cu", out.dtype, "ak_poison", out.elements,
+      {out.at, as_signed(out.elements), as_signed(seed), std::int32_t{kind == Poison::kFinite}});
 }
 
 Result<device::Launch> TrustedKernels::probe(const View& tensor, const op::Probe& probe, std::uint64_t seed) {
@@ -172,8 +177,9 @@ Result<device::Launch> TrustedKernels::probe(const View& tensor, const op::Probe
                        {tensor.at, elements, value("factor", 4)});
   }
   if (probe.kind == "zero_rows") {
-    return elementwise("generate.cu", tensor.dtype, "ak_zero_rows", tensor.elements,
-                       {tensor.at, elements, as_signed(tensor.row_elements), as_signed(seed), value("share", 0.25)});
+    return elementwise(
+        "generate.cu", tensor.dtype, "ak_zero_rows", tensor.elements,
+        {tensor.at, elements, as_signed(tensor.row_elements), as_signed(seed), value("share", 0.25)});
   }
   return usage_error("the harness has no probe `{}` (spike, scale, zero_rows, permute_rows)", probe.kind);
 }
@@ -209,11 +215,13 @@ Result<device::Launch> TrustedKernels::digest(device::BufferRef from, std::uint6
                      {from, as_signed(bytes), partials});
 }
 
-Result<device::Launch> TrustedKernels::copy(device::BufferRef from, device::BufferRef to, std::uint64_t bytes) {
+Result<device::Launch> TrustedKernels::copy(device::BufferRef from, device::BufferRef to,
+                                            std::uint64_t bytes) {
   return elementwise("memory.cu", DType::kF32, "ak_copy", bytes / 16, {from, to, as_signed(bytes / 16)});
 }
 
-Result<device::Launch> TrustedKernels::read(device::BufferRef from, std::uint64_t bytes, device::BufferRef sink) {
+Result<device::Launch> TrustedKernels::read(device::BufferRef from, std::uint64_t bytes,
+                                            device::BufferRef sink) {
   return elementwise("memory.cu", DType::kF32, "ak_read", bytes / 16, {from, as_signed(bytes / 16), sink});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The harness's own device code: generators, poison, comparison, digests, copies. Compiled once per device and dtype
-// by the device's compiler, run outside any jail. Host code touches no element of a tensor.
+// The harness's own device code: generators, poison, comparison, digests, copies. Compiled once per device
+// and dtype by the device's compiler, run outside any jail. Host code touches no element of a tensor.
 
 #include <cstdint>
 #include <map>
@@ -40,8 +40,8 @@ class TrustedKernels {
  public:
   TrustedKernels(device::Device& device, device::Compiler& compiler) : device_(device), compiler_(compiler) {}
 
-  Result<device::Launch> generate(const View& out, const op::Distribution& distribution, const Problem& problem,
-                                  std::uint64_t seed, std::uint64_t row_shift);
+  Result<device::Launch> generate(const View& out, const op::Distribution& distribution,
+                                  const Problem& problem, std::uint64_t seed, std::uint64_t row_shift);
   Result<device::Launch> poison(const View& out, std::uint64_t seed, Poison kind);
   Result<device::Launch> probe(const View& tensor, const op::Probe& probe, std::uint64_t seed);
   Result<device::Launch> compare(const CompareArgs& args);

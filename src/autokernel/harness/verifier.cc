@@ -9,8 +9,8 @@
 namespace ak::harness {
 namespace {
 
-// The norm-wise check compares two random errors: with few rows an honest order of additions may be several times
-// luckier than another (rmsnorm of 4 rows: ratio 5; tests/separation), and a norm has one error a row.
+// The norm-wise check compares two random errors: with few rows an honest order of additions may be several
+// times luckier than another (rmsnorm of 4 rows: ratio 5; tests/separation), and a norm has one error a row.
 constexpr double kNormElements = 4096;
 constexpr double kNormRows = 32;
 
@@ -30,25 +30,30 @@ Status run_trusted(Context& context, std::span<const device::Step> steps) {
 }
 
 Result<std::vector<device::Step>> input_steps(Context& context, const Problem& problem, const DataSet& data,
-                                              const op::Draw& draw, const op::Probe* probe, std::uint64_t seed) {
+                                              const op::Draw& draw, const op::Probe* probe,
+                                              std::uint64_t seed) {
   std::vector<device::Step> steps;
   auto changed = [&](const std::string& tensor) {
-    return probe != nullptr && (probe->tensor == tensor || std::find(probe->also.begin(), probe->also.end(), tensor) != probe->also.end());
+    return probe != nullptr && (probe->tensor == tensor || std::find(probe->also.begin(), probe->also.end(),
+                                                                     tensor) != probe->also.end());
   };
   for (std::size_t i = 0; i < data.inputs().size(); ++i) {
     const std::string& tensor = data.inputs()[i];
     const View& view = data.view(tensor);
     auto distribution = draw.tensors.find(tensor);
     if (distribution == draw.tensors.end()) {
-      return usage_error("op family {}: draw {} has no distribution for {}", context.family.name, draw.name, tensor);
+      return usage_error("op family {}: draw {} has no distribution for {}", context.family.name, draw.name,
+                         tensor);
     }
     std::uint64_t rows = view.elements / view.row_elements;
     bool permute = changed(tensor) && probe->kind == "permute_rows";
     std::uint64_t shift = permute && rows > 1 ? 1 + seed % (rows - 1) : 0;
-    AK_TRY(generate, context.trusted.generate(view, distribution->second, problem, tensor_seed(seed, i), shift));
+    AK_TRY(generate,
+           context.trusted.generate(view, distribution->second, problem, tensor_seed(seed, i), shift));
     steps.push_back(std::move(generate));
     if (changed(tensor) && !permute) {
-      AK_TRY(change, context.trusted.probe(view, *probe, tensor_seed(seed, 1000)));  // the same rows in each tensor
+      AK_TRY(change,
+             context.trusted.probe(view, *probe, tensor_seed(seed, 1000)));  // the same rows in each tensor
       steps.push_back(std::move(change));
     }
   }
@@ -73,7 +78,8 @@ Result<Bench> Bench::create(Context& context, References& references, const Prob
 }
 
 Status Bench::load_inputs(const op::Draw& draw, const op::Probe* probe, std::uint64_t seed) {
-  draw_name_ = probe == nullptr ? draw.name : fmt::format("{} with {} in {}", draw.name, probe->kind, probe->tensor);
+  draw_name_ =
+      probe == nullptr ? draw.name : fmt::format("{} with {} in {}", draw.name, probe->kind, probe->tensor);
   AK_TRY(steps, input_steps(*context_, problem_, data_, draw, probe, seed));
   AK_TRY(reference, references_->steps(context_->family, problem_, data_, truth_));
   steps.insert(steps.end(), reference.begin(), reference.end());
@@ -125,8 +131,8 @@ Outcome Bench::compare(Stage stage, const std::string& check, SumsPool* pool, do
   return std::optional<Failure>();
 }
 
-Outcome Bench::compare_output(Stage stage, const std::string& check, const std::string& output, SumsPool* pool,
-                              double* worst) {
+Outcome Bench::compare_output(Stage stage, const std::string& check, const std::string& output,
+                              SumsPool* pool, double* worst) {
   const Truth::Output& truth = truth_.outputs().at(output);
   View y = data_.view(output);
   y.row_elements = truth.row_elements;
@@ -134,21 +140,22 @@ Outcome Bench::compare_output(Stage stage, const std::string& check, const std::
   AK_TRY(found, compare_with_truth(*context_, y, truth, problem_.dtype, look_for_poison ? poison_seed_ : 0));
   if (worst != nullptr) *worst = std::max(*worst, found.worst);
   if (look_for_poison && found.unwritten > 0) {
-    return std::optional(failure(stage, FailureKind::kWrong, "guard.poison",
-                                 fmt::format("{} of {} elements of {} were not written", found.unwritten, y.elements,
-                                             output)));
+    return std::optional(failure(
+        stage, FailureKind::kWrong, "guard.poison",
+        fmt::format("{} of {} elements of {} were not written", found.unwritten, y.elements, output)));
   }
   if (!context_->checks.on(check) || !context_->checks.on("numeric")) return std::optional<Failure>();
   if (found.bad > 0) {
-    return std::optional(failure(
-        stage, FailureKind::kWrong, check,
-        fmt::format("{} of {} elements of {} are off by more than the tolerance; the worst, at {}, by {:.3g} times it",
-                    found.bad, y.elements, output, found.worst_at, found.worst)));
+    return std::optional(failure(stage, FailureKind::kWrong, check,
+                                 fmt::format("{} of {} elements of {} are off by more than the tolerance; "
+                                             "the worst, at {}, by {:.3g} times it",
+                                             found.bad, y.elements, output, found.worst_at, found.worst)));
   }
   if (found.unequal_zero_rows > 0) {
-    return std::optional(failure(stage, FailureKind::kWrong, check,
-                                 fmt::format("{} elements of {} differ from the contract in rows that allow no error",
-                                             found.unequal_zero_rows, output)));
+    return std::optional(
+        failure(stage, FailureKind::kWrong, check,
+                fmt::format("{} elements of {} differ from the contract in rows that allow no error",
+                            found.unequal_zero_rows, output)));
   }
   Sums sums{found.norm_y, found.norm_b, found.norm_u, static_cast<double>(y.elements),
             static_cast<double>(y.elements / y.row_elements)};
@@ -161,10 +168,11 @@ Outcome Bench::compare_output(Stage stage, const std::string& check, const std::
   double allowed = std::max(3 * std::sqrt(sums.b), std::sqrt(sums.u));
   bool enough = sums.elements >= kNormElements && sums.rows >= kNormRows;
   if (enough && !(std::sqrt(sums.y) <= allowed)) {
-    return std::optional(failure(stage, FailureKind::kWrong, check,
-                                 fmt::format("the error of {} as a whole is {:.3g} times what is allowed (less precision "
-                                             "than fp32 accumulation and one final rounding)",
-                                             output, std::sqrt(sums.y) / allowed)));
+    return std::optional(
+        failure(stage, FailureKind::kWrong, check,
+                fmt::format("the error of {} as a whole is {:.3g} times what is allowed (less precision "
+                            "than fp32 accumulation and one final rounding)",
+                            output, std::sqrt(sums.y) / allowed)));
   }
   return std::optional<Failure>();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// One verification: fresh inputs of one draw, the reference, poisoned outputs, a launch of the candidate, then the
-// checks in the order fault, guards, poison, numeric.
+// One verification: fresh inputs of one draw, the reference, poisoned outputs, a launch of the candidate,
+// then the checks in the order fault, guards, poison, numeric.
 
 #include <map>
 #include <memory>
@@ -51,7 +51,8 @@ class Bench {
   std::uint64_t bytes() const { return data_.bytes() + truth_.bytes(); }
 
  private:
-  Bench(Context& context, References& references, Problem problem, DataSet data, Truth truth, Workspaces spaces)
+  Bench(Context& context, References& references, Problem problem, DataSet data, Truth truth,
+        Workspaces spaces)
       : context_(&context),
         references_(&references),
         problem_(std::move(problem)),
@@ -79,6 +80,7 @@ Status run_trusted(Context& context, std::span<const device::Step> steps);
 
 /// Launches that fill the inputs of `data` from a draw, with a probe applied.
 Result<std::vector<device::Step>> input_steps(Context& context, const Problem& problem, const DataSet& data,
-                                              const op::Draw& draw, const op::Probe* probe, std::uint64_t seed);
+                                              const op::Draw& draw, const op::Probe* probe,
+                                              std::uint64_t seed);
 
 }  // namespace ak::harness

@@ -64,8 +64,8 @@ Result<FileLock> lock_workspace(const fs::path& folder) {
     lock = FileLock::try_lock(path);
   }
   if (lock) return lock;
-  return tl::unexpected(std::move(lock).error().with_context(fmt::format(
-      "cannot use the workspace {}", folder.string())));
+  return tl::unexpected(
+      std::move(lock).error().with_context(fmt::format("cannot use the workspace {}", folder.string())));
 }
 
 }  // namespace

@@ -132,9 +132,10 @@ struct Family {
   std::vector<KernelSource> kernels;  ///< starters first
   std::string playbook;
   std::string torch_module;  ///< text of torch.py; empty if absent
-  std::map<std::string, std::string> files;  ///< every file of the folder, path in it -> text: for remote workers
+  std::map<std::string, std::string>
+      files;  ///< every file of the folder, path in it -> text: for remote workers
   enum class Origin { kEmbedded, kFolder } origin = Origin::kEmbedded;
-  TomlDocument document;     ///< op.toml, the [[match]] tables included
+  TomlDocument document;  ///< op.toml, the [[match]] tables included
 
   const TensorSpec* tensor(std::string_view name) const;
   const FlagSpec* flag(std::string_view name) const;
@@ -181,7 +182,8 @@ class Registry {
   /// An unknown name is an error that lists the families.
   Result<const Family*> find(std::string_view name) const;
   const std::vector<Family>& families() const { return families_; }
-  /// Puts a family before those that are there; one of the same name is hidden. Pointers of find() become invalid.
+  /// Puts a family before those that are there; one of the same name is hidden. Pointers of find() become
+  /// invalid.
   void add(Family family) { families_.insert(families_.begin(), std::move(family)); }
 
  private:

@@ -139,8 +139,17 @@ Result<Verdict> Pool::compile_and_judge(const harness::Job& job, const std::vect
                                         Freshness freshness) {
   std::vector<std::shared_future<Result<CompileAnswer>>> pending;
   for (const Source& source : sources) pending.push_back(compile(source));
-  for (const auto& answer : pending) {
-    if (!answer.get()) return tl::unexpected(answer.get().error());
+  for (std::size_t i = 0; i < pending.size(); ++i) {
+    const Result<CompileAnswer>& answer = pending[i].get();
+    if (!answer) return tl::unexpected(answer.error());
+    if (answer->failure && sources[i].text == job.candidate.text) {  // the harness would only compile it once more
+      Verdict verdict;
+      verdict.failure = answer->failure;
+      verdict.stages[std::string(name(Stage::kCompile))] = "FAIL";
+      verdict.compile_s = verdict.wall_s = answer->seconds;
+      verdict.device = hello_.device;
+      return verdict;
+    }
   }
   return judge(job, freshness).get();
 }

@@ -73,8 +73,7 @@ TEST(HostileJson, WhatIsNoObjectIsRefusedByEveryCodec) {
 TEST(HostileJson, ElementsOfArraysAndMapsAreChecked) {
   Json json = to_json(timing_sample());
   json["rounds_us"] = {1.0, "fast"};
-  EXPECT_EQ(timing_from_json(json, "t").error().message,
-            "t.rounds_us[1]: expected a number, found \"fast\"");
+  EXPECT_EQ(timing_from_json(json, "t").error().message, "t.rounds_us[1]: expected a number, found \"fast\"");
   json = to_json(timing_sample());
   json["strides"]["x"] = {1, nullptr};
   EXPECT_FALSE(timing_from_json(json, "t"));

@@ -10,7 +10,7 @@ NvrtcJob job() {
   job.location = {
       "/cuda/lib/libnvrtc.so.13", "/cuda/lib/libnvrtc-builtins.so.13.0", {"/cuda/include"}, 13, 0};
   job.name = "k.cu";
-  job.text = std::string("not utf-8: \xff\xfe, and a zero: \0.", 32);
+  job.text = std::string("not utf-8: \xff\xfe, and a zero: \0.", 29);
   job.options = {"--gpu-architecture=sm_90a"};
   job.entries = {"k", "f<3>"};
   job.headers = {{"a.h", "one\n"}, {"b.h", ""}};

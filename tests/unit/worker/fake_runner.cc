@@ -75,8 +75,11 @@ void answer(const Json& request, const std::string& mode) {
     for (int i = 0; i < 512; ++i) std::fprintf(stderr, "%s\n", line.c_str());
   }
   if (is_type(request, "compile")) {
-    (void)worker::write_message(STDOUT_FILENO,
-                                {{"type", "compiled"}, {"seconds", 0.5}, {"failure", nullptr}});
+    Json reply = {{"type", "compiled"}, {"seconds", 0.5}, {"failure", nullptr}};
+    if (mode == "no-compile") {
+      reply["failure"] = ak::to_json(ak::Failure{ak::Stage::kCompile, ak::FailureKind::kCompile, "compile", "no"});
+    }
+    (void)worker::write_message(STDOUT_FILENO, reply);
     return;
   }
   ak::Verdict verdict;

@@ -136,6 +136,24 @@ TEST(Pool, ACompileThatKillsItsWorkerTwiceIsAnError) {
   EXPECT_FALSE(workers->compile(source(1)).get());
 }
 
+TEST(Pool, ACandidateThatDoesNotCompileIsNotCompiledAgainToBeJudged) {
+  auto workers = pool(fake("no-compile"));
+  harness::Job failing = job();
+  failing.candidate.text = source(1).text;
+  auto verdict = workers->compile_and_judge(failing, {source(1)}, Freshness::kReuse);
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  ASSERT_TRUE(verdict->failure);
+  EXPECT_EQ(verdict->failure->kind, FailureKind::kCompile);
+  EXPECT_EQ(verdict->stages.at("compile"), "FAIL");
+}
+
+TEST(Pool, AnIncumbentThatDoesNotCompileIsForTheHarnessToJudge) {
+  auto workers = pool(fake("no-compile"));
+  auto verdict = workers->compile_and_judge(job(), {source(1)}, Freshness::kReuse);
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  EXPECT_TRUE(verdict->passed);
+}
+
 TEST(Pool, EndingItWithWorkLeftDoesNotHang) {
   auto workers = pool(fake(""));
   for (int i = 0; i < 16; ++i) (void)workers->compile(source(i));

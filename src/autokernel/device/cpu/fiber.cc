@@ -11,6 +11,12 @@
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define AK_FORGET_STACK(begin, bytes) ASAN_UNPOISON_MEMORY_REGION(begin, bytes)
+#else
+#define AK_FORGET_STACK(begin, bytes) static_cast<void>(0)
+#endif
 
 namespace ak::cpu {
 namespace {
@@ -67,7 +73,9 @@ FiberStacks& FiberStacks::operator=(FiberStacks&& other) noexcept {
 FiberStacks::~FiberStacks() { release(); }
 
 void FiberStacks::release() noexcept {
-  if (base_ != nullptr) ::munmap(base_, count_ * stride_);
+  if (base_ == nullptr) return;
+  AK_FORGET_STACK(base_, count_ * stride_);
+  ::munmap(base_, count_ * stride_);
   base_ = nullptr;
 }
 
@@ -96,6 +104,8 @@ FiberSwitch::FiberSwitch(Entry entry, void* argument) : entry_(entry), argument_
 FiberSwitch::~FiberSwitch() = default;
 
 void FiberSwitch::prepare(Fiber& fiber, void* top, std::size_t bytes) {
+  // What an abandoned fiber left there means nothing to AddressSanitizer any more.
+  AK_FORGET_STACK(static_cast<std::byte*>(top) - bytes, bytes);
   fiber.context = ctx::make_fcontext(top, bytes, FiberEntry::start);
 #if defined(__SANITIZE_THREAD__)
   discard(fiber);

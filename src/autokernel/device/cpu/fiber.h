@@ -14,7 +14,8 @@ namespace ak::cpu {
 /// it (6.13), since an mprotect'ed page splits the mapping in two and a process may hold 65530 of them.
 class FiberStacks {
  public:
-  /// kEnvironment when the memory does not fit. Pages come with their first use: touching 2048 stacks costs 2 ms.
+  /// kEnvironment when the memory does not fit. Pages come with their first use: touching 2048 stacks costs 2
+  /// ms.
   static Result<FiberStacks> create(std::size_t count, std::size_t stack_bytes);
   FiberStacks() = default;
   FiberStacks(FiberStacks&& other) noexcept;

@@ -1,0 +1,309 @@
+// The whole loop on a small kernel: workers of the real binary, a ledger, git.
+
+#include "autokernel/campaign/tune.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "autokernel/base/clock.h"
+#include "autokernel/base/file.h"
+#include "autokernel/op/target_file.h"
+#include "autokernel/search/strategy.h"
+
+namespace ak::campaign {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// rmsnorm under another name with few and small sizes: a family of the user's own, which travels to the
+/// worker.
+worker::FamilyFiles tiny_family() {
+  worker::FamilyFiles family{"tinynorm", {}};
+  for (const EmbeddedFile& file : op::embedded_families()) {
+    if (!file.path.starts_with("rmsnorm/")) continue;
+    std::string text(file.text);
+    for (std::size_t at = 0; (at = text.find("op = \"rmsnorm\"")) != std::string::npos;) {
+      text.replace(at, 14, "op = \"tinynorm\"");
+    }
+    if (file.path.ends_with("op.toml")) {
+      text.replace(text.find("name = \"rmsnorm\""), 16, "name = \"tinynorm\"");
+      const std::size_t begin = text.find("[sizes]"), end = text.find("[[draw]]");
+      text.replace(begin, end - begin,
+                   "[sizes]\nsmoke = [{ M = 2, N = 32 }]\nsweep = [{ M = 8, N = 48 }]\n"
+                   "edge = [{ M = 1, N = 1 }]\nprimary = [{ M = 4, N = 64 }]\n");
+    }
+    family.files[std::string(file.path.substr(8))] = std::move(text);
+  }
+  return family;
+}
+
+constexpr char kKernel[] = R"(/* autokernel
+op = "tinynorm"
+dtypes = ["f32"]
+[tunables]
+LANES = [1, 2, 4, 8]
+WORK = [0, 1, 2]
+BAD = [false, true]
+[constraints]
+where = ["!BAD || LANES == 8"]
+[defaults]
+LANES = 1
+WORK = 2
+BAD = false
+[[launch]]
+entry = "norm"
+grid = ["ceil_div(M, LANES)"]
+block = ["LANES"]
+args = ["x", "weight", "y", "M", "N", "eps"]
+*/
+extern "C" __global__ void norm(const float* x, const float* weight, float* y, int M, int N, float eps) {
+  const int row = blockIdx.x * LANES + threadIdx.x;
+  if (row >= M) return;
+  float squares = 0;
+  for (int pass = 0; pass < (WORK == 2 ? 100 : 1); ++pass) {
+    squares = 0;
+    for (int i = 0; i < N; ++i) squares += ((volatile const float*)x)[row * N + i] * x[row * N + i];
+  }
+  const float rstd = 1.0f / sqrtf(squares / N + eps);
+  for (int i = 0; i < N; ++i) y[row * N + i] = BAD ? 0 : x[row * N + i] * rstd * weight[i];
+}
+)";
+
+class TuneTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::signal(SIGPIPE, SIG_IGN);
+    cache_ = new Result<TempDir>(TempDir::create("ak-tune"));
+    ASSERT_TRUE(*cache_);
+    ::setenv("AUTOKERNEL_CACHE", (*cache_)->path().c_str(), 1);
+    auto registry = op::Registry::create(op::embedded_families(), {});
+    ASSERT_TRUE(registry);
+    registry_ = new op::Registry(std::move(*registry));
+    const worker::FamilyFiles family = tiny_family();
+    std::vector<EmbeddedFile> files;
+    for (const auto& [path, text] : family.files) files.push_back({path, text});
+    auto loaded = op::load_family(family.name, files);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    registry_->add(std::move(*loaded));
+    auto pool = worker::Pool::start(
+        {.command = {AK_BINARY, "worker", "--device", "cpu"}, .compilers = 2, .families = {family}});
+    ASSERT_TRUE(pool) << pool.error().message;
+    pool_ = pool->release();
+  }
+  static void TearDownTestSuite() {
+    delete pool_;
+    delete registry_;
+    delete cache_;
+  }
+  void SetUp() override {
+    auto folder = TempDir::create("ak-tune-ws");
+    ASSERT_TRUE(folder);
+    folder_ = std::make_unique<TempDir>(std::move(*folder));
+  }
+
+  static TuneRequest request(const std::string& strategy, std::size_t budget,
+                             const std::string& kernel = kKernel) {
+    const op::Family& family = **registry_->find("tinynorm");
+    TuneRequest out;
+    out.target.id = "norm";
+    out.target.op = "tinynorm";
+    for (const char* size : {"M=4,N=64", "M=7,N=33"}) {
+      auto parsed = op::parse_size(family, size);
+      out.target.problems.push_back({.id = fmt::format("p{}", out.target.problems.size()),
+                                     .problem = *op::make_problem(family, *parsed, DType::kF32)});
+    }
+    out.target_toml = op::format_target(out.target);
+    out.kernel_name = "norm.cu";
+    out.kernel_text = kernel;
+    out.strategy = strategy;
+    out.budget.trials = budget;
+    out.seed = 3;
+    return out;
+  }
+  ledger::Workspace workspace() {
+    auto made = ledger::Workspace::open(folder_->path() / "ws", clock_);
+    EXPECT_TRUE(made) << made.error().message;
+    return std::move(*made);
+  }
+  Result<TuneResult> tune(ledger::Workspace& workspace, const TuneRequest& request,
+                          const TuneObserver& observer = {}) {
+    Tuner tuner({workspace, *pool_, *registry_, clock_, log_, "test"}, stop_);
+    return tuner.run(request, observer);
+  }
+  static std::size_t distinct_configs(const std::vector<Trial>& trials) {
+    std::set<std::string> configs;
+    for (const Trial& trial : trials) configs.insert(trial.config.to_string());
+    return configs.size();
+  }
+
+  static Result<TempDir>* cache_;
+  static op::Registry* registry_;
+  static worker::Pool* pool_;
+  std::unique_ptr<TempDir> folder_;
+  SystemClock clock_;
+  Log log_{LogLevel::kQuiet};
+  std::atomic<bool> stop_{false};
+};
+
+Result<TempDir>* TuneTest::cache_ = nullptr;
+op::Registry* TuneTest::registry_ = nullptr;
+worker::Pool* TuneTest::pool_ = nullptr;
+
+class StrategyTest : public TuneTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(StrategyTest, MeasuresItsBudgetOfDistinctConfigsAndDecides) {
+  auto ws = workspace();
+  auto result = tune(ws, request(GetParam(), 5));
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->trials, 5u);
+  EXPECT_FALSE(result->start_failure);
+  EXPECT_GT(result->start_time.median_us, 0);
+  auto experiments = ws.ledger().experiments();
+  ASSERT_TRUE(experiments);
+  ASSERT_EQ(experiments->size(), 2u);
+  EXPECT_EQ((*experiments)[0].decision, Decision::kStart);
+  EXPECT_EQ((*experiments)[1].proposer, "tune:" + GetParam());
+  EXPECT_NE((*experiments)[1].decision, Decision::kRunning);
+  EXPECT_EQ((*experiments)[1].decision, result->decision);
+  EXPECT_FALSE((*experiments)[1].commit.empty());
+  auto trials = ws.ledger().trials((*experiments)[1].id);
+  ASSERT_TRUE(trials);
+  EXPECT_EQ(distinct_configs(*trials), 5u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, StrategyTest,
+                         testing::Values("exhaustive", "random", "local", "annealing", "genetic",
+                                         "differential-evolution", "gradient"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST_F(TuneTest, TheWholeSpaceFindsTheFasterConfigsCountsFailuresAndKeepsAConfirmedWinner) {
+  auto ws = workspace();
+  std::vector<TuneProgress> seen;
+  auto result = tune(ws, request("exhaustive", 100), [&](const TuneProgress& now) { seen.push_back(now); });
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->space_size, 15u);
+  EXPECT_EQ(result->raw_size, 24u);
+  EXPECT_EQ(result->trials, 15u);
+  EXPECT_EQ(result->stop_reason, "every valid config was measured");
+  EXPECT_EQ(seen.size(), 15u);
+  EXPECT_EQ(seen.back().done, 15u);
+  EXPECT_EQ(result->failed, (std::map<std::string, std::size_t>{{"wrong", 3}}));
+  ASSERT_EQ(result->decision, Decision::kKept);  // 100 passes against one
+  EXPECT_GT(result->speedup, 1.01);
+  ASSERT_TRUE(result->confirmation);
+  EXPECT_GT(result->confirmation->ci_low, 1.01);
+  EXPECT_NE(as_int(result->best_config.values.at("WORK")), 2);
+  EXPECT_EQ(as_int(result->best_config.values.at("BAD")), 0);
+  EXPECT_EQ(result->problems.size(), 2u);
+
+  auto kernel = read_file(result->kernel_path);
+  ASSERT_TRUE(kernel);
+  auto file = kernel::parse(*kernel, "kernel.cu");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->defaults, result->best_config);
+  auto refs = ws.git().refs("refs/heads/");
+  ASSERT_TRUE(refs);
+  EXPECT_EQ(refs->at("refs/heads/autokernel/tune"), ws.ledger().experiment(result->experiment)->commit);
+}
+
+TEST_F(TuneTest, AStartThatDoesNotPassIsTheAnswerAndNothingIsSearched) {
+  std::string wrong = kKernel;
+  wrong.replace(wrong.find("BAD ? 0"), 7, "true ? 0");
+  auto ws = workspace();
+  auto result = tune(ws, request("random", 5, wrong));
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_TRUE(result->start_failure);
+  EXPECT_EQ(result->start_failure->kind, FailureKind::kWrong);
+  EXPECT_EQ(result->trials, 0u);
+  EXPECT_EQ((*ws.ledger().experiments()).size(), 1u);
+}
+
+TEST_F(TuneTest, DefaultsThatAreInvalidForAProblemAreAnErrorOfTheUser) {
+  std::string needy = kKernel;
+  needy.replace(needy.find("where = ["), 9, "needs = [\"N % 2 == 0\"]\nwhere = [");
+  auto ws = workspace();
+  auto result = tune(ws, request("random", 5, needy));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(result.error().message, HasSubstr("N % 2 == 0"));
+}
+
+TEST_F(TuneTest, AnUnknownStrategyIsAnErrorBeforeAnythingIsMeasured) {
+  auto ws = workspace();
+  auto result = tune(ws, request("guessing", 5));
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("differential-evolution"));
+  EXPECT_TRUE((*ws.ledger().experiments()).empty());
+}
+
+TEST_F(TuneTest, AnInterruptedRunIsResumedWithoutRepeatingATrial) {
+  {
+    auto ws = workspace();
+    auto first = tune(ws, request("random", 9), [&](const TuneProgress& now) { stop_ = now.done == 4; });
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_TRUE(first->interrupted);
+    EXPECT_EQ(first->trials, 4u);
+  }
+  stop_ = false;
+  auto ws = workspace();
+  auto second = tune(ws, request("random", 9));
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->resumed_trials, 4u);
+  EXPECT_EQ(second->trials, 9u);
+  EXPECT_FALSE(second->interrupted);
+  auto experiments = ws.ledger().experiments();
+  ASSERT_EQ(experiments->size(), 2u);
+  EXPECT_EQ(distinct_configs(*ws.ledger().trials(2)), 9u);
+}
+
+TEST_F(TuneTest, AnotherSeedOrFreshDoesNotResume) {
+  auto ws = workspace();
+  auto interrupt = [&](const TuneProgress&) { stop_ = true; };
+  ASSERT_TRUE(tune(ws, request("random", 9), interrupt));
+  stop_ = false;
+  TuneRequest other = request("random", 3);
+  other.seed = 4;
+  auto second = tune(ws, other, interrupt);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->resumed_trials, 0u);
+  stop_ = false;
+  other.resume = TuneRequest::Resume::kFresh;
+  auto third = tune(ws, other);
+  ASSERT_TRUE(third) << third.error().message;
+  EXPECT_EQ(third->resumed_trials, 0u);
+  EXPECT_EQ(third->trials, 3u);
+  auto unfinished = ws.ledger().unfinished();
+  ASSERT_TRUE(unfinished);
+  EXPECT_TRUE(unfinished->empty());  // what was left behind is closed
+}
+
+TEST_F(TuneTest, TheJsonHasTheKeysThatScriptsRelyOn) {
+  auto ws = workspace();
+  auto result = tune(ws, request("random", 2));
+  ASSERT_TRUE(result) << result.error().message;
+  const Json json = to_json(*result);
+  for (const char* key :
+       {"schema", "best", "start", "speedup", "trials", "failed", "problems", "wall_s", "device"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_EQ(json["schema"], 1);
+  for (const char* which : {"best", "start"}) {
+    EXPECT_TRUE(json[which]["config"].is_object());
+    for (const char* key : {"median", "ci_low", "ci_high"})
+      EXPECT_TRUE(json[which]["time_us"][key].is_number());
+  }
+  EXPECT_TRUE(json["failed"].is_object());
+  EXPECT_EQ(json["device"]["kind"], "cpu");
+}
+
+}  // namespace
+}  // namespace ak::campaign

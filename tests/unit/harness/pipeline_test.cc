@@ -1,0 +1,275 @@
+// The pipeline on the CPU device: the starters of the families through every stage, and where wrong ones
+// stop.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "autokernel/base/file.h"
+#include "autokernel/device/cpu/cpu_compiler.h"
+#include "autokernel/device/cpu/cpu_device.h"
+#include "autokernel/embed/device_headers.h"
+#include "fixtures.h"
+
+namespace ak::harness {
+namespace {
+
+using namespace ak::harness::testing;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+/// Few and small sizes, so that a full verdict takes a fraction of a second.
+op::Registry small_registry() {
+  const op::Registry all = registry();
+  op::Registry small = registry();
+  for (op::Family family : all.families()) {
+    family.sizes["sweep"].resize(1);
+    family.sizes["edge"].resize(3);
+    small.add(std::move(family));
+  }
+  return small;
+}
+
+class PipelineTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    cache_ = new Result<TempDir>(TempDir::create("ak-pipeline"));
+    ASSERT_TRUE(*cache_);
+    registry_ = new op::Registry(small_registry());
+    cpu::CpuCompilerOptions options;
+    options.cache = (*cache_)->path();
+    for (const EmbeddedFile& file : embed::device_headers()) options.device_headers.push_back(file);
+    auto compiler = cpu::CpuCompiler::create(std::move(options));
+    ASSERT_TRUE(compiler) << compiler.error().message;
+    compiler_ = compiler->release();
+    auto device = cpu::CpuDevice::create({.jail_command = {}, .threads = 2});
+    ASSERT_TRUE(device) << device.error().message;
+    device_ = device->release();
+  }
+  static void TearDownTestSuite() {
+    delete device_;
+    delete compiler_;
+    delete registry_;
+    delete cache_;
+  }
+
+  static Job job_of(const std::string& text, const std::string& size, Depth depth = Depth::kFull,
+                    DType dtype = DType::kF32) {
+    auto file = kernel::parse(text, "kernel.cu");
+    EXPECT_TRUE(file) << file.error().message;
+    const op::Family& family = **registry_->find(file->op);
+    Job job;
+    job.target = {
+        .id = "t", .op = file->op, .problems = {{.id = "p0", .problem = problem_of(family, size, dtype)}}};
+    job.candidate = {"kernel.cu", text, file->defaults};
+    job.depth = depth;
+    job.seed = 99;
+    job.time_budget_s = 0.02;
+    return job;
+  }
+  static std::string starter(const std::string& op) { return (*registry_->find(op))->kernels.front().text; }
+  static Verdict judge(const Job& job, const CheckSet& checks = CheckSet::all()) {
+    SystemClock clock;
+    Harness harness(*device_, *compiler_, *registry_, checks, clock);
+    auto verdict = harness.judge(job);
+    EXPECT_TRUE(verdict) << verdict.error().message;
+    return verdict ? *verdict : Verdict{};
+  }
+
+  static Result<TempDir>* cache_;
+  static op::Registry* registry_;
+  static cpu::CpuCompiler* compiler_;
+  static cpu::CpuDevice* device_;
+};
+
+Result<TempDir>* PipelineTest::cache_ = nullptr;
+op::Registry* PipelineTest::registry_ = nullptr;
+cpu::CpuCompiler* PipelineTest::compiler_ = nullptr;
+cpu::CpuDevice* PipelineTest::device_ = nullptr;
+
+struct Starter {
+  const char* op;
+  const char* size;
+  DType dtype;
+};
+
+class StarterTest : public PipelineTest, public ::testing::WithParamInterface<Starter> {};
+
+TEST_P(StarterTest, PassesEveryStageAndIsTimed) {
+  const auto [op, size, dtype] = GetParam();
+  const Verdict verdict = judge(job_of(starter(op), size, Depth::kFull, dtype));
+  EXPECT_TRUE(verdict.passed) << (verdict.failure ? verdict.failure->message : "");
+  for (Stage stage :
+       {Stage::kCompile, Stage::kAudit, Stage::kSmoke, Stage::kShapeSweep, Stage::kNumericalStability,
+        Stage::kDeterminism, Stage::kEdgeCases, Stage::kIntegrity, Stage::kTime, Stage::kPlausibility}) {
+    EXPECT_THAT(verdict.stages, Contains(Pair(std::string(name(stage)), "PASS")));
+  }
+  ASSERT_EQ(verdict.timings.size(), 1u);
+  const Timing& timing = verdict.timings[0];
+  EXPECT_EQ(timing.problem_id, "p0");
+  EXPECT_GT(timing.time.median_us, 0);
+  EXPECT_LE(timing.time.ci_low_us, timing.time.median_us);
+  EXPECT_GE(timing.time.ci_high_us, timing.time.median_us);
+  EXPECT_EQ(timing.l2, CacheState::kWarm);
+  ASSERT_TRUE(timing.floor_us);
+  EXPECT_GT(*timing.floor_us, 0);
+  EXPECT_GT(timing.peak_gbps, 0);
+  EXPECT_GT(timing.peak_tflops, 0);
+  EXPECT_GT(verdict.peak_memory_bytes, 0u);
+  EXPECT_GT(verdict.worst_error, 0);
+  EXPECT_LT(verdict.worst_error, 1);
+  EXPECT_TRUE(verdict.sandboxed);
+  EXPECT_FALSE(verdict.selftest);
+  EXPECT_EQ(verdict.device.kind, "cpu");
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, StarterTest,
+                         ::testing::Values(Starter{"rmsnorm", "M=8,N=64", DType::kF32},
+                                           Starter{"rmsnorm", "M=5,N=48,residual", DType::kBF16},
+                                           Starter{"softmax", "ROWS=8,COLS=64", DType::kF32},
+                                           Starter{"matmul", "M=16,N=24,K=32", DType::kF32},
+                                           Starter{"matmul", "M=16,N=16,K=64,TRANS_B=1,bias", DType::kF16},
+                                           Starter{"conv2d", "C=2,H=8,W=9,K=3,R=3,S=3,PAD_H=1,PAD_W=1",
+                                                   DType::kF32}),
+                         [](const auto& param) {
+                           return fmt::format("{}_{}_{}", param.param.op, name(param.param.dtype),
+                                              param.index);
+                         });
+
+TEST_F(PipelineTest, SmokeDepthEndsAfterTheSmokeStage) {
+  const Verdict verdict = judge(job_of(starter("rmsnorm"), "M=8,N=64", Depth::kSmoke));
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_EQ(verdict.stages.size(), 3u);
+  EXPECT_TRUE(verdict.timings.empty());
+}
+
+TEST_F(PipelineTest, ATrialChecksItsProblemAndTimesIt) {
+  const Verdict verdict = judge(job_of(starter("rmsnorm"), "M=8,N=64", Depth::kTrial));
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_THAT(verdict.stages, Contains(Pair("smoke", HasSubstr("SKIP"))));
+  EXPECT_THAT(verdict.stages, Contains(Pair("shape_sweep", "PASS")));
+  EXPECT_FALSE(verdict.stages.contains("determinism"));
+  EXPECT_EQ(verdict.timings.size(), 1u);
+}
+
+TEST_F(PipelineTest, AnIncumbentIsTimedInPairedRounds) {
+  Job job = job_of(starter("rmsnorm"), "M=8,N=64", Depth::kTrial);
+  job.incumbent = CandidateText{"old.cu", job.candidate.text, {{{"THREADS", std::int64_t{32}}}}};
+  const Verdict verdict = judge(job);
+  ASSERT_TRUE(verdict.passed);
+  const Timing& timing = verdict.timings.at(0);
+  ASSERT_TRUE(timing.versus);
+  EXPECT_GT(timing.versus->ratio, 0);
+  EXPECT_EQ(timing.rounds_us.size(), timing.incumbent_rounds_us.size());
+  EXPECT_GE(timing.rounds_us.size(), 5u);
+}
+
+TEST_F(PipelineTest, SweepProblemsAreCheckedAndNotTimed) {
+  Job job = job_of(starter("rmsnorm"), "M=8,N=64", Depth::kTrial);
+  job.target.problems[0].role = Role::kSweep;
+  const Verdict verdict = judge(job);
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_TRUE(verdict.timings.empty());
+  EXPECT_THAT(verdict.stages, Contains(Pair("time", HasSubstr("SKIP"))));
+}
+
+/// The starter of rmsnorm with one piece of text replaced.
+std::string broken(const std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return std::string(text).replace(at, from.size(), to);
+}
+
+TEST_F(PipelineTest, AWrongKernelStopsAtTheFirstStageThatSeesIt) {
+  const Verdict verdict = judge(job_of(broken(starter("rmsnorm"), "* rstd", "* rstd * 1.001f"), "M=8,N=64"));
+  EXPECT_FALSE(verdict.passed);
+  ASSERT_TRUE(verdict.failure);
+  EXPECT_EQ(verdict.failure->stage, Stage::kSmoke);
+  EXPECT_EQ(verdict.failure->kind, FailureKind::kWrong);
+  EXPECT_THAT(verdict.stages, Contains(Pair("smoke", "FAIL")));
+  EXPECT_FALSE(verdict.stages.contains("shape_sweep"));
+}
+
+TEST_F(PipelineTest, AKernelThatIsWrongAtItsOwnProblemOnlyIsFoundThere) {
+  const Verdict verdict =
+      judge(job_of(broken(starter("rmsnorm"), "* rstd", "* (N == 48 ? 0.99f : 1.0f) * rstd"), "M=9,N=48"));
+  ASSERT_TRUE(verdict.failure);
+  EXPECT_EQ(verdict.failure->stage, Stage::kShapeSweep);
+  EXPECT_EQ(verdict.failure->check, "shape.timed");
+}
+
+TEST_F(PipelineTest, AKernelThatIsWrongAtShapesItDoesNotExpectIsFoundByHiddenOnes) {
+  const Verdict verdict = judge(job_of(
+      broken(starter("rmsnorm"), "* rstd", "* (N % 8 ? 0.99f : 1.0f) * rstd"), "M=8,N=64", Depth::kTrial));
+  ASSERT_TRUE(verdict.failure);
+  EXPECT_EQ(verdict.failure->check, "shape.hidden");
+}
+
+TEST_F(PipelineTest, AKernelThatIgnoresAScalarIsFound) {
+  const Verdict verdict = judge(job_of(broken(starter("rmsnorm"), "N + eps", "N + 1e-6f"), "M=8,N=64"));
+  EXPECT_FALSE(verdict.passed);
+}
+
+TEST_F(PipelineTest, ALineOfTheKernelIsNamedWhenItDoesNotCompile) {
+  const Verdict verdict =
+      judge(job_of(broken(starter("rmsnorm"), "const int lane", "const nonsense lane"), "M=8,N=64"));
+  ASSERT_TRUE(verdict.failure);
+  EXPECT_EQ(verdict.failure->kind, FailureKind::kCompile);
+  EXPECT_EQ(verdict.failure->stage, Stage::kCompile);
+  EXPECT_THAT(verdict.failure->message, HasSubstr("kernel.cu:19"));
+}
+
+TEST_F(PipelineTest, AProblemThatTheCandidateCannotRunIsAnInvalidConfig) {
+  const Verdict verdict = judge(
+      job_of(broken(starter("rmsnorm"), "[defaults]", "[constraints]\nneeds = [\"N % 7 == 0\"]\n[defaults]"),
+             "M=8,N=64"));
+  ASSERT_TRUE(verdict.failure);
+  EXPECT_EQ(verdict.failure->kind, FailureKind::kInvalidConfig);
+  EXPECT_THAT(verdict.failure->message, HasSubstr("N % 7 == 0"));
+}
+
+TEST_F(PipelineTest, AVerdictWithoutAllChecksSaysSo) {
+  const Verdict verdict =
+      judge(job_of(starter("rmsnorm"), "M=8,N=64", Depth::kSmoke), *CheckSet::without({"numeric"}));
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_TRUE(verdict.selftest);
+}
+
+TEST_F(PipelineTest, ACheckThatIsOffDoesNotFire) {
+  const std::string wrong = broken(starter("rmsnorm"), "* rstd", "* rstd * 1.001f");
+  EXPECT_FALSE(judge(job_of(wrong, "M=8,N=64", Depth::kSmoke)).passed);
+  EXPECT_TRUE(judge(job_of(wrong, "M=8,N=64", Depth::kSmoke), *CheckSet::without({"numeric"})).passed);
+}
+
+TEST_F(PipelineTest, TheSameSeedGivesTheSameErrorAndAnotherSeedOtherInputs) {
+  Job job = job_of(starter("rmsnorm"), "M=8,N=64", Depth::kSmoke);
+  const double first = judge(job).worst_error;
+  EXPECT_EQ(judge(job).worst_error, first);
+  job.seed = 100;
+  EXPECT_NE(judge(job).worst_error, first);
+}
+
+TEST_F(PipelineTest, AnUnknownOpIsAnErrorOfTheUser) {
+  SystemClock clock;
+  Harness harness(*device_, *compiler_, *registry_, CheckSet::all(), clock);
+  Job job;
+  job.target.op = "nothing";
+  auto verdict = harness.judge(job);
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.error().code, ErrorCode::kUsage);
+}
+
+TEST_F(PipelineTest, ATargetWithoutProblemsIsAnErrorOfTheUser) {
+  SystemClock clock;
+  Harness harness(*device_, *compiler_, *registry_, CheckSet::all(), clock);
+  Job job = job_of(starter("rmsnorm"), "M=8,N=64");
+  job.target.problems.clear();
+  auto verdict = harness.judge(job);
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.error().code, ErrorCode::kUsage);
+}
+
+}  // namespace
+}  // namespace ak::harness
