@@ -13,8 +13,9 @@ Metric execution_time(const MetricsInput& input) {
   const DeviceInfo& device = input.device;
   std::string caches = input.timing.l2 == CacheState::kCold ? "cache cold" : "caches warm";
   return {input.execution_us / 1e6,
-          fmt::format("measured: {} on {} ({} timings, {})", input.how_timed, device.name,
-                      device.kind == "cpu" ? "CPU" : "device", caches)};
+          fmt::format("measured: median of {} rounds on {} ({} timings, {}){}{}",
+                      input.timing.rounds_us.size(), device.name, device.kind == "cpu" ? "CPU" : "device",
+                      caches, input.remark.empty() ? "" : "; ", input.remark)};
 }
 
 Result<Metric> memory_usage(const KernelCandidate::Data& candidate, const DeviceInfo& device) {

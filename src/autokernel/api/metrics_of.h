@@ -15,8 +15,8 @@ struct Peaks {
 struct MetricsInput {
   const KernelCandidate::Data& candidate;
   const Timing& timing;
-  double execution_us;    ///< what counts as the execution time
-  std::string how_timed;  ///< e.g. "median of 30 rounds"
+  double execution_us;  ///< what counts as the execution time
+  std::string remark;   ///< on how it was timed, or empty
   Peaks peaks;
   const DeviceInfo& device;  ///< that was measured on
 };

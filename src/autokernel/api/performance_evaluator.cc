@@ -134,13 +134,12 @@ Status PerformanceEvaluator::Impl::fill(Evaluation& evaluation, const Verdict& v
   }
   Reference& reference = references.at(data.origin->key());
   if (timing.peak_gbps > 0) reference.peaks = {timing.peak_gbps, timing.peak_tflops};
-  std::string how = fmt::format("median of {} rounds", timing.rounds_us.size());
+  std::string remark;
   if (timing.versus) {
     evaluation.speedup = Speedup{timing.versus->ratio, timing.versus->ci_low, timing.versus->ci_high};
-    how =
-        fmt::format("{} in alternation with the first candidate's, whose time is divided by the ratio", how);
+    remark = "in alternation with the first candidate's, whose time is divided by the ratio";
   }
-  AK_TRY(metrics, api::metrics_of({data, timing, reference.objective.of(trials), std::move(how),
+  AK_TRY(metrics, api::metrics_of({data, timing, reference.objective.of(trials), std::move(remark),
                                    reference.peaks, verdict.device}));
   evaluation.metrics = std::move(metrics);
   return {};
