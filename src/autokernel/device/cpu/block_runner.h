@@ -10,6 +10,7 @@
 #include "autokernel/device/cpu/fiber.h"
 #include "autokernel/device/cpu/grid_sync.h"
 #include "autokernel/device/cpu/kernel_launch.h"
+#include "autokernel/device/cpu/never_returns.h"
 #include "autokernel/device/cpu/resident_block.h"
 
 namespace ak::cpu {
@@ -66,7 +67,7 @@ class BlockRunner {
 
   /// Abandons the launch. Thread, block and module offsets are filled in here. Returns only in so far as it
   /// does not return to the kernel.
-  [[noreturn]] void fail(FaultRecord record);
+  AK_NEVER_RETURNS void fail(FaultRecord record);
   /// For signal handlers: what ran, and whether `address` is a guard of a stack.
   void describe(FaultRecord& record) const;
   /// Of an address in the module's code; 0 elsewhere.

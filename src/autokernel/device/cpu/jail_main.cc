@@ -23,6 +23,7 @@
 #include "autokernel/device/cpu/jail_signals.h"
 #include "autokernel/device/cpu/memory_map.h"
 #include "autokernel/device/cpu/module.h"
+#include "autokernel/device/cpu/never_returns.h"
 
 namespace ak::cpu {
 
@@ -43,7 +44,7 @@ class JailProcess {
  public:
   explicit JailProcess(JailControl& control) : control_(control) { scene_.control = &control; }
 
-  [[noreturn]] void run() {
+  AK_NEVER_RETURNS void run() {
     map_buffers();
     install_signal_stack();
     install_jail_handlers(scene_);
@@ -58,7 +59,7 @@ class JailProcess {
   }
 
  private:
-  [[noreturn]] void give_up(RecordKind kind, const std::string& why) {
+  AK_NEVER_RETURNS void give_up(RecordKind kind, const std::string& why) {
     FaultRecord record;
     record.kind = kind;
     std::strncpy(record.note, why.c_str(), sizeof(record.note) - 1);
@@ -137,7 +138,7 @@ class JailProcess {
     futex_wake_all(control_.event);
   }
 
-  [[noreturn]] void serve() {
+  AK_NEVER_RETURNS void serve() {
     std::uint32_t last = 0;
     for (;;) {
       const std::uint32_t request = control_.request.load(std::memory_order_acquire);
@@ -231,6 +232,7 @@ int jail_main() {
   if (::getppid() != control->config.parent_pid) return kExitNoControl;  // it died before prctl
   auto* process = new JailProcess(*control);
   process->run();
+  return kExitNoControl;  // never reached
 }
 
 }  // namespace ak::cpu

@@ -5,6 +5,7 @@
 
 #include "autokernel/device/cpu/jail_protocol.h"
 #include "autokernel/device/cpu/kernel_launch.h"
+#include "autokernel/device/cpu/never_returns.h"
 
 namespace ak::cpu {
 
@@ -27,6 +28,6 @@ void install_jail_handlers(const JailScene& scene);
 /// The calling thread's stack for them. Every thread needs one: a kernel may have used up its own.
 void install_signal_stack();
 /// The first record wins; the process ends.
-[[noreturn]] void report_and_exit(JailControl& control, const FaultRecord& record);
+AK_NEVER_RETURNS void report_and_exit(JailControl& control, const FaultRecord& record);
 
 }  // namespace ak::cpu
