@@ -42,7 +42,7 @@ worker::FamilyFiles tiny_family() {
   return family;
 }
 
-constexpr char kKernel[] = R"(/* autokernel
+constexpr char kKernel[] = R"cu(/* autokernel
 op = "tinynorm"
 dtypes = ["f32"]
 [tunables]
@@ -72,7 +72,7 @@ extern "C" __global__ void norm(const float* x, const float* weight, float* y, i
   const float rstd = 1.0f / sqrtf(squares / N + eps);
   for (int i = 0; i < N; ++i) y[row * N + i] = BAD ? 0 : x[row * N + i] * rstd * weight[i];
 }
-)";
+)cu";
 
 class TuneTest : public testing::Test {
  protected:
