@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t kMaxElements = 1 << 16;
 constexpr double kMaxFlops = 1 << 22;
+constexpr int kAttempts = 400;
+constexpr int kWildAttempts = 100;  ///< of those, how many change every dim
 
 /// Values of one dim worth trying: edges, primes, and the candidate's own tile sizes more or less one.
 std::vector<std::int64_t> interesting(const Config& config, std::int64_t like) {
@@ -34,20 +36,46 @@ Result<bool> is_small(const op::Family& family, const Problem& problem) {
   return elements <= kMaxElements && flops <= kMaxFlops;
 }
 
+/// Dims that go together, to start from: those of `like`, of the family's smallest sizes, and of what was
+/// found.
+std::vector<NamedInts> starting_points(const op::Family& family, const Problem& like) {
+  std::vector<NamedInts> points = {like.dims};
+  auto smoke = family.sizes.find("smoke");
+  if (smoke == family.sizes.end()) return points;
+  for (const op::Size& size : smoke->second) {
+    NamedInts dims = like.dims;
+    for (const auto& [dim, value] : size.dims) dims[dim] = value;
+    points.push_back(std::move(dims));
+  }
+  return points;
+}
+
 }  // namespace
 
 Result<std::vector<Problem>> hidden_shapes(Context& context, const Candidate& candidate, const Problem& like,
                                            std::size_t count) {
   std::vector<Problem> found;
   std::set<std::string> seen;
-  for (int attempt = 0; attempt < 400 && found.size() < count; ++attempt) {
+  std::vector<NamedInts> points = starting_points(context.family, like);
+  for (int attempt = 0; attempt < kAttempts && found.size() < count; ++attempt) {
     op::Size size;
     size.flags = like.flags;
     size.has = like.has;
     size.scalars = like.scalars;
-    for (const std::string& dim : context.family.dims) {
+    for (const op::ScalarSpec& scalar : context.family.scalars) {  // a kernel must not assume those either
+      std::size_t choice = context.seeds.below(scalar.test_values.size() + 1);
+      if (choice > 0) size.scalars[scalar.name] = scalar.test_values[choice - 1];
+    }
+    // All dims at once, as long as that finds something: it hardly ever obeys the `where` of a family with
+    // many dims.
+    const bool all = attempt < kWildAttempts;
+    const NamedInts& point = points[context.seeds.below(points.size())];
+    const std::size_t changed = context.seeds.below(context.family.dims.size());
+    for (std::size_t i = 0; i < context.family.dims.size(); ++i) {
+      const std::string& dim = context.family.dims[i];
       std::vector<std::int64_t> choices = interesting(candidate.config(), like.dims.at(dim));
-      size.dims[dim] = choices[context.seeds.below(choices.size())];
+      bool change = all || i == changed || context.seeds.below(2) == 0;
+      size.dims[dim] = change ? choices[context.seeds.below(choices.size())] : point.at(dim);
     }
     Result<Problem> problem = op::make_problem(context.family, size, like.dtype);
     if (!problem) continue;  // the family's `where`
@@ -55,6 +83,7 @@ Result<std::vector<Problem>> hidden_shapes(Context& context, const Candidate& ca
     if (!small || !*small || !seen.insert(problem->hash()).second) continue;
     AK_TRY(invalid, candidate.invalid_on(*problem));
     if (invalid) continue;
+    points.push_back(size.dims);
     found.push_back(std::move(*problem));
   }
   return found;

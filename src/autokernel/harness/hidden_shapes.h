@@ -11,6 +11,7 @@
 namespace ak::harness {
 
 /// Up to `count` problems in the dtype and with the flags of `like`, small enough to check in milliseconds.
+/// Scalars take the values that the family wants tested.
 Result<std::vector<Problem>> hidden_shapes(Context& context, const Candidate& candidate, const Problem& like,
                                            std::size_t count);
 

@@ -142,7 +142,8 @@ Result<Verdict> Pool::compile_and_judge(const harness::Job& job, const std::vect
   for (std::size_t i = 0; i < pending.size(); ++i) {
     const Result<CompileAnswer>& answer = pending[i].get();
     if (!answer) return tl::unexpected(answer.error());
-    if (answer->failure && sources[i].text == job.candidate.text) {  // the harness would only compile it once more
+    if (answer->failure &&
+        sources[i].text == job.candidate.text) {  // the harness would only compile it once more
       Verdict verdict;
       verdict.failure = answer->failure;
       verdict.stages[std::string(name(Stage::kCompile))] = "FAIL";

@@ -193,8 +193,9 @@ TEST_F(PipelineTest, AWrongKernelStopsAtTheFirstStageThatSeesIt) {
 }
 
 TEST_F(PipelineTest, AKernelThatIsWrongAtItsOwnProblemOnlyIsFoundThere) {
-  const Verdict verdict =
-      judge(job_of(broken(starter("rmsnorm"), "* rstd", "* (N == 48 ? 0.99f : 1.0f) * rstd"), "M=9,N=48"));
+  const Verdict verdict = judge(
+      job_of(broken(starter("rmsnorm"), "* rstd", "* (N == 48 && gridDim.x == 9 ? 0.99f : 1.0f) * rstd"),
+             "M=9,N=48"));
   ASSERT_TRUE(verdict.failure);
   EXPECT_EQ(verdict.failure->stage, Stage::kShapeSweep);
   EXPECT_EQ(verdict.failure->check, "shape.timed");
@@ -209,7 +210,8 @@ TEST_F(PipelineTest, AKernelThatIsWrongAtShapesItDoesNotExpectIsFoundByHiddenOne
 
 TEST_F(PipelineTest, AKernelThatIgnoresAScalarIsFound) {
   const Verdict verdict = judge(job_of(broken(starter("rmsnorm"), "N + eps", "N + 1e-6f"), "M=8,N=64"));
-  EXPECT_FALSE(verdict.passed);
+  ASSERT_TRUE(verdict.failure);
+  EXPECT_EQ(verdict.failure->check, "shape.hidden");
 }
 
 TEST_F(PipelineTest, ALineOfTheKernelIsNamedWhenItDoesNotCompile) {
@@ -218,7 +220,7 @@ TEST_F(PipelineTest, ALineOfTheKernelIsNamedWhenItDoesNotCompile) {
   ASSERT_TRUE(verdict.failure);
   EXPECT_EQ(verdict.failure->kind, FailureKind::kCompile);
   EXPECT_EQ(verdict.failure->stage, Stage::kCompile);
-  EXPECT_THAT(verdict.failure->message, HasSubstr("kernel.cu:19"));
+  EXPECT_THAT(verdict.failure->message, HasSubstr("kernel.cu:20:9: error"));
 }
 
 TEST_F(PipelineTest, AProblemThatTheCandidateCannotRunIsAnInvalidConfig) {

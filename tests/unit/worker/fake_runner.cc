@@ -77,7 +77,8 @@ void answer(const Json& request, const std::string& mode) {
   if (is_type(request, "compile")) {
     Json reply = {{"type", "compiled"}, {"seconds", 0.5}, {"failure", nullptr}};
     if (mode == "no-compile") {
-      reply["failure"] = ak::to_json(ak::Failure{ak::Stage::kCompile, ak::FailureKind::kCompile, "compile", "no"});
+      reply["failure"] =
+          ak::to_json(ak::Failure{ak::Stage::kCompile, ak::FailureKind::kCompile, "compile", "no"});
     }
     (void)worker::write_message(STDOUT_FILENO, reply);
     return;
