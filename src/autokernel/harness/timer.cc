@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxGroup = 4;   // rounds that are run in one call: A B B A, or B B alone
 constexpr std::size_t kMinGroups = 3;  // 6 rounds of the candidate: the fewest that tell their own spread
-constexpr std::size_t kMaxGroups = 16;
+constexpr std::size_t kMaxGroups = 24;
 constexpr std::size_t kExtraContents = 2;
 
 /// What each rotating set may hold: a seed and the truth for it.
@@ -191,6 +191,10 @@ Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
     return internal_error("{} of {} timed rounds", outcome.rounds.size(), rounds.size());
   AK_TRY(failed, check_group(rounds.size()));
   if (failed || warm_up == WarmUp::kYes) return failed;
+  // A round that is over before the cost of its launch is says nothing: its group is measured again.
+  bool measurable = std::all_of(outcome.rounds.begin(), outcome.rounds.end(),
+                                [](const device::RoundTime& each) { return each.us > 0; });
+  if (!measurable) return failed;
   for (std::size_t k = 0; k < incumbent.size(); ++k) {
     (incumbent[k] ? result.incumbent_us : result.candidate_us).push_back(outcome.rounds[k].us);
   }
@@ -208,9 +212,17 @@ Result<TimedOutcome> RotatingTimer::run() {
   AK_TRY(warm_up, run_group(WarmUp::kYes, result));  // fills caches, wakes the clock
   if (warm_up) return TimedOutcome(std::move(*warm_up));
   for (std::size_t group = 0; group < kMaxGroups; ++group) {
-    if (group >= kMinGroups && seconds_between(start, context_.clock.now()) > request_.budget_s) break;
+    bool enough = result.candidate_us.size() >= kMinGroups * 2;
+    if (enough && seconds_between(start, context_.clock.now()) > request_.budget_s) break;
     AK_TRY(failed, run_group(WarmUp::kNo, result));
     if (failed) return TimedOutcome(std::move(*failed));
+  }
+  if (result.candidate_us.size() < kMinGroups * 2) {
+    return TimedOutcome(
+        Failure{Stage::kTime, FailureKind::kUnsupported, "time.clock",
+                fmt::format("{}: too short to be told from the cost of a launch on this machine; time a "
+                            "larger problem",
+                            request_.problem.label())});
   }
   return TimedOutcome(std::move(result));
 }
