@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 
+DEFINED_BY_CMAKE = ['-DAUTOKERNEL_VERSION="0"']
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -19,7 +20,8 @@ def headers(root: pathlib.Path) -> list[str]:
 
 
 def command(compiler: str, source: pathlib.Path, generated: pathlib.Path) -> list[str]:
-    flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}", f"-I{generated}"]
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}", f"-I{generated}",
+             *DEFINED_BY_CMAKE]
     if shutil.which("ccache"):  # a cache keeps objects, not answers of -fsyntax-only
         return ["ccache", compiler, *flags, "-O0", "-c", str(source), "-o", str(source.with_suffix(".o"))]
     return [compiler, *flags, "-fsyntax-only", str(source)]
