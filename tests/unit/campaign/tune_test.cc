@@ -161,7 +161,7 @@ TEST_P(StrategyTest, MeasuresItsBudgetOfDistinctConfigsAndDecides) {
   auto result = tune(ws, request(GetParam(), 5));
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->trials, 5u);
-  EXPECT_FALSE(result->start_failure);
+  EXPECT_FALSE(result->start_failure) << result->start_failure->message;
   EXPECT_GT(result->start_time.median_us, 0);
   auto experiments = ws.ledger().experiments();
   ASSERT_TRUE(experiments);
@@ -196,7 +196,9 @@ TEST_F(TuneTest, TheWholeSpaceFindsTheFasterConfigsCountsFailuresAndKeepsAConfir
   EXPECT_EQ(result->stop_reason, "every valid config was measured");
   EXPECT_EQ(seen.size(), 15u);
   EXPECT_EQ(seen.back().done, 15u);
-  EXPECT_EQ(result->failed, (std::map<std::string, std::size_t>{{"wrong", 3}}));
+  std::string messages;
+  for (const TuneProgress& each : seen) messages += each.failure ? each.failure->message + "\n" : "";
+  EXPECT_EQ(result->failed, (std::map<std::string, std::size_t>{{"wrong", 3}})) << messages;
   ASSERT_EQ(result->decision, Decision::kKept);  // 100 passes against one
   EXPECT_GT(result->speedup, 1.01);
   ASSERT_TRUE(result->confirmation);

@@ -12,7 +12,8 @@ namespace {
 /// Frames of the device's own headers say nothing to the kernel's author.
 bool is_ours(const std::string& file) {
   return file.starts_with("/usr/") || file.starts_with("??") || file.find("/prelude/") != std::string::npos ||
-         file.starts_with("prelude/") || file.find("autokernel/device/") != std::string::npos;
+         file.starts_with("prelude/") ||
+         (file.find("autokernel/device/") != std::string::npos && file.find(".cuh:") != std::string::npos);
 }
 
 }  // namespace
