@@ -16,6 +16,9 @@ namespace ak::test {
 class CpuFixture : public testing::Test {
  protected:
   void SetUp() override {
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "ThreadSanitizer builds have no jails";
+#endif
     auto made = cpu::CpuDevice::create({.jail_command = {}, .threads = 2});
     ASSERT_TRUE(made) << made.error().message;
     device_ = std::move(*made);

@@ -23,6 +23,7 @@ class CheckedTest : public test::CpuFixture {
  protected:
   void SetUp() override {
     CpuFixture::SetUp();
+    if (IsSkipped()) return;
     if (!device_->info().checked_build) GTEST_SKIP() << "AddressSanitizer builds have no checked kernels";
     out_ = buffer(4096);
     in_ = buffer(1024, Access::kReadOnly);

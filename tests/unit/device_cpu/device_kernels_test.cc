@@ -23,6 +23,7 @@ class DeviceKernelsTest : public test::CpuFixture {
  protected:
   void SetUp() override {
     CpuFixture::SetUp();
+    if (IsSkipped()) return;
     auto folder = TempDir::create("ak-device-kernels");
     ASSERT_TRUE(folder);
     folder_.emplace(std::move(*folder));

@@ -248,6 +248,9 @@ TEST(FaultText, AnEndBySigkillThatWasNotOursCountsAsOutOfMemory) {
 }
 
 TEST(JailStart, AProcessThatIsNoJailIsAnErrorOfTheEnvironment) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer builds have no jails";
+#endif
   auto made = CpuDevice::create({.jail_command = {"/bin/true"}, .threads = 1});
   ASSERT_TRUE(made);
   auto binary = test::handmade_module("static void k() {}", {{"k", {}}});

@@ -50,6 +50,11 @@ Result<ModuleId> CpuDevice::load(const Binary& binary, device::Trust trust) {
   if (binary.format != "elf") {
     return internal_error("the CPU device loads shared objects, not \"{}\"", binary.format);
   }
+#if defined(__SANITIZE_THREAD__)  // its runtime makes system calls at any time
+  if (trust == device::Trust::kCandidate) {
+    return environment_error("not supported yet: candidates in a ThreadSanitizer build of this program");
+  }
+#endif
   auto module = std::make_unique<DeviceModule>();
   module->trust = trust;
   module->traits = ModuleTraits::of(binary.facts);

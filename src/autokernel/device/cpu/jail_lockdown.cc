@@ -19,13 +19,9 @@ namespace ak::cpu {
 namespace {
 
 constexpr std::initializer_list<long> kAlways = {
-    SYS_futex,           SYS_exit,           SYS_exit_group, SYS_rt_sigreturn, SYS_sched_yield,
+    SYS_futex,       SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_sched_yield,
 #if defined(__SANITIZE_ADDRESS__)  // every call of a [[noreturn]] function asks for the signal stack
     SYS_sigaltstack,
-#endif
-#if defined(__SANITIZE_THREAD__)  // ThreadSanitizer's own background thread
-    SYS_clock_nanosleep, SYS_nanosleep,      SYS_madvise,    SYS_getpid,       SYS_gettid,      SYS_mmap,
-    SYS_munmap,          SYS_rt_sigprocmask,
 #endif
 };
 
