@@ -265,6 +265,12 @@ std::optional<std::string> unsupported(const KernelFile& file, const Problem& pr
   if (!file.supports_arch(device.arch)) {
     return fmt::format("the file is for {}, the device is {}", joined(file.arch), device.arch);
   }
+  for (const std::string& tensor : problem.has) {
+    const bool taken = std::any_of(file.launches.begin(), file.launches.end(), [&](const LaunchSpec& launch) {
+      return std::find(launch.args.begin(), launch.args.end(), tensor) != launch.args.end();
+    });
+    if (!taken) return fmt::format("the kernel takes no `{}`: none of its launches passes it", tensor);
+  }
   return std::nullopt;
 }
 
