@@ -342,5 +342,14 @@ TEST(Fibers, ThousandsOfSmallLaunchesLoseNoBlock) {
   EXPECT_EQ(count.load(), 3000 * 15);
 }
 
+// A helper that is late from one launch may claim blocks of the next before that one is fully published.
+TEST(Fibers, EachOfManySmallLaunchesSeesItsOwnParameters) {
+  Harness harness;
+  std::vector<std::atomic<int>> counts(20000);
+  auto kernel = [](void** params) { param<std::atomic<int>*>(params, 0)->fetch_add(1); };
+  for (auto& count : counts) ASSERT_FALSE(harness.run(kernel, shape(3, 1), &count));
+  for (auto& count : counts) ASSERT_EQ(count.load(), 3);
+}
+
 }  // namespace
 }  // namespace ak::cpu

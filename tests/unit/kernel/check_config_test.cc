@@ -165,5 +165,15 @@ TEST(CheckConfig, AnUnknownNameIsAnErrorAtItsPlace) {
   EXPECT_THAT(result.error().message, HasSubstr("did you mean AA?"));
 }
 
+TEST(CheckConfig, AnOptionalTensorThatNoLaunchPassesIsOutsideOfTheDomain) {
+  const KernelFile file = parsed(plain_text(""));
+  const auto with = check_config(file, file.defaults, problem({{"M", 64}, {"N", 100}}, {"weight"}), gpu());
+  ASSERT_TRUE(with && *with);
+  EXPECT_NE((*with)->reason.find("takes no `weight`"), std::string::npos);
+  const auto without = check_config(file, file.defaults, problem(), gpu());
+  ASSERT_TRUE(without);
+  EXPECT_FALSE(*without);
+}
+
 }  // namespace
 }  // namespace ak::kernel

@@ -45,7 +45,8 @@ args = []
 
 LaunchPlan plan_of(std::string_view toml = kFile) {
   const KernelFile file = parsed(file_text(toml));
-  const Result<LaunchPlan> plan = make_plan(file, file.defaults, problem(), signature(), gpu());
+  const Result<LaunchPlan> plan =
+      make_plan(file, file.defaults, problem({{"M", 64}, {"N", 100}}, {"weight"}), signature(), gpu());
   EXPECT_TRUE(plan) << plan.error().message;
   return plan ? *plan : LaunchPlan{};
 }
@@ -100,12 +101,14 @@ TEST(MakePlan, BuffersOfAReferenceAreTensorsLikeOthers) {
       parsed(file_text("dtypes = [\"f32\"]\n[[launch]]\nentry = \"f\"\ngrid = [1]\nblock = [1]\nargs = "
                        "[\"x\", \"y_r\", \"y_S\", \"y_I0\"]\n"));
   EXPECT_TRUE(check_against(file, reference));
-  const Result<LaunchPlan> plan = make_plan(file, file.defaults, problem(), reference, gpu());
+  const Result<LaunchPlan> plan =
+      make_plan(file, file.defaults, problem({{"M", 64}, {"N", 100}}, {"weight"}), reference, gpu());
   ASSERT_TRUE(plan);
   EXPECT_EQ(std::get<TensorArg>(plan->steps[0].args[3]).tensor, "y_I0");
 }
 
-std::string plan_error(std::string_view launch, const Problem& on = problem()) {
+std::string plan_error(std::string_view launch,
+                       const Problem& on = problem({{"M", 64}, {"N", 100}}, {"weight"})) {
   const KernelFile file =
       parsed(file_text("dtypes = [\"f32\"]\n[[launch]]\nentry = \"f\"\n" + std::string(launch)));
   const Result<LaunchPlan> plan = make_plan(file, file.defaults, on, signature(), gpu());
@@ -127,7 +130,7 @@ TEST(MakePlan, SizesThatAreNoneAreErrors) {
 }
 
 TEST(MakePlan, AnIntScalarWithAFractionIsAnError) {
-  Problem odd = problem();
+  Problem odd = problem({{"M", 64}, {"N", 100}}, {"weight"});
   odd.scalars["IGNORE"] = 0.5;
   EXPECT_THAT(plan_error("grid = [1]\nblock = [1]\nargs = [\"IGNORE\"]\n", odd), HasSubstr("does not fit"));
   odd.scalars.erase("IGNORE");
@@ -137,8 +140,8 @@ TEST(MakePlan, AnIntScalarWithAFractionIsAnError) {
 
 TEST(MakeSource, HoldsEverythingThatDecidesTheBinary) {
   const KernelFile file = parsed(file_text(kFile));
-  const Result<Source> source =
-      make_source(file, file.defaults, problem(), signature(), gpu(), Build::kChecked);
+  const Result<Source> source = make_source(file, file.defaults, problem({{"M", 64}, {"N", 100}}, {"weight"}),
+                                            signature(), gpu(), Build::kChecked);
   ASSERT_TRUE(source) << source.error().message;
   EXPECT_EQ(source->language, "cuda");
   EXPECT_EQ(source->name, "test.cu");
@@ -158,8 +161,8 @@ TEST(MakeSource, TunablesOfATemplateAreNoMacros) {
       "/* autokernel\ntemplate = true\ndtypes = [\"f32\"]\n[tunables]\nsize = [3]\n[defaults]\nsize = "
       "3\n[[launch]]\n"
       "entry = \"f\"\ngrid = [1]\nblock = [1]\nargs = []\n*/\n__global__ void f() { int a[{size}]; }\n");
-  const Result<Source> source =
-      make_source(file, file.defaults, problem(), signature(), gpu(), Build::kTimed);
+  const Result<Source> source = make_source(file, file.defaults, problem({{"M", 64}, {"N", 100}}, {"weight"}),
+                                            signature(), gpu(), Build::kTimed);
   ASSERT_TRUE(source);
   EXPECT_TRUE(source->tunables.empty());
   EXPECT_THAT(source->text, HasSubstr("int a[3];"));
@@ -167,8 +170,8 @@ TEST(MakeSource, TunablesOfATemplateAreNoMacros) {
 
 TEST(NamesOf, KnowsTunablesDimsFlagsOptionalTensorsAndTheDevice) {
   const Expr::Lookup lookup =
-      names_of(config_of({{"VEC", std::int64_t{4}}, {"FAST", true}, {"KIND", std::string("a")}}), problem(),
-               gpu(), {"weight", "residual"});
+      names_of(config_of({{"VEC", std::int64_t{4}}, {"FAST", true}, {"KIND", std::string("a")}}),
+               problem({{"M", 64}, {"N", 100}}, {"weight"}), gpu(), {"weight", "residual"});
   EXPECT_EQ(lookup("VEC"), 4);
   EXPECT_EQ(lookup("FAST"), 1);
   EXPECT_EQ(lookup("KIND"), std::nullopt);

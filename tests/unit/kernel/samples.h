@@ -5,6 +5,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "autokernel/core/device_info.h"
 #include "autokernel/core/problem.h"
@@ -37,14 +39,14 @@ inline std::string error_of(const std::string& text) {
   return file ? "" : file.error().message;
 }
 
-inline Problem problem(NamedInts dims = {{"M", 64}, {"N", 100}}) {
+inline Problem problem(NamedInts dims = {{"M", 64}, {"N", 100}}, std::vector<std::string> has = {}) {
   return {.op = "test",
           .dims = std::move(dims),
           .flags = {{"CAUSAL", 1}},
           .scalars = {{"eps", 1e-6}, {"IGNORE", -100}},
           .dtype = DType::kF32,
           .strides = {},
-          .has = {"weight"}};
+          .has = std::move(has)};
 }
 
 inline DeviceInfo gpu() {

@@ -107,7 +107,7 @@ void GridRunner::take_part(std::uint32_t worker) {
     const std::uint64_t count = std::min(chunk, total - next);
     // Success proves that total and chunk belong to this generation.
     if (!claim_.compare_exchange_strong(claim, claim + count, std::memory_order_acq_rel)) continue;
-    work(worker, next, count);
+    work(worker, static_cast<std::uint32_t>(claim >> kNextBits), next, count);
     const std::uint64_t finished = finished_.fetch_add(count, std::memory_order_seq_cst) + count;
     if (finished == total && caller_sleeps_.load(std::memory_order_seq_cst)) {
       done_word_.fetch_add(1, std::memory_order_release);
@@ -120,12 +120,12 @@ void GridRunner::note_fault(const FaultRecord& record) {
   if (!faulted_.exchange(true, std::memory_order_acq_rel)) fault_ = record;
 }
 
-void GridRunner::work(std::uint32_t worker, std::uint64_t first, std::uint64_t count) {
+void GridRunner::work(std::uint32_t worker, std::uint32_t generation, std::uint64_t first,
+                      std::uint64_t count) {
   const Job job = job_.load(std::memory_order_relaxed);
   if (job == Job::kTask) return (*task_)(worker);
   if (faulted_.load(std::memory_order_relaxed)) return;
   BlockRunner& runner = *runners_[worker];
-  const std::uint32_t generation = generation_.load(std::memory_order_relaxed);
   if (bound_generation_[worker] != generation) {
     bound_generation_[worker] = generation;
     runner.bind(*module_);

@@ -47,7 +47,9 @@ class GridRunner {
   void helper_main(std::uint32_t worker, const std::function<void()>& on_start);
   void dispatch(Job job, std::uint64_t total);
   void take_part(std::uint32_t worker);
-  void work(std::uint32_t worker, std::uint64_t first, std::uint64_t count);
+  /// `generation` is the claim's own: a helper still busy with the last launch may claim of the next one
+  /// before generation_ is published.
+  void work(std::uint32_t worker, std::uint32_t generation, std::uint64_t first, std::uint64_t count);
   void wait_all();
   void note_fault(const FaultRecord& record);
 
