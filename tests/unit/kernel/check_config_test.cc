@@ -76,7 +76,7 @@ TEST(CheckConfig, ExpressionsSeeFlagsOptionalTensorsAndTheDevice) {
                   1, 1)
         .empty();
   };
-  EXPECT_TRUE(holds("CAUSAL == 1 && HAS_WEIGHT == 1 && HAS_RESIDUAL == 0 && M == 64"));
+  EXPECT_TRUE(holds("CAUSAL == 1 && HAS_WEIGHT == 0 && HAS_RESIDUAL == 0 && M == 64"));
   EXPECT_TRUE(holds("elem_bytes == 4 && warp_size == 32 && max_threads == 1024 && multiprocessors == 132"));
   EXPECT_TRUE(holds("max_shared_bytes == 227 * 1024"));
   EXPECT_FALSE(holds("HAS_RESIDUAL"));

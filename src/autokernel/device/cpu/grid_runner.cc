@@ -65,9 +65,11 @@ void GridRunner::scrub() {
 /// Publishes a job; helpers may claim from here on.
 void GridRunner::dispatch(Job job, std::uint64_t total) {
   const std::uint32_t generation = generation_.load(std::memory_order_relaxed) + 1;
+  // Closed first: a helper that read the last claim must not pair it with the new total.
+  claim_.store(claim_word(generation) | kNextMask, std::memory_order_seq_cst);
   job_.store(job, std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
-  total_.store(total, std::memory_order_relaxed);
+  total_.store(total, std::memory_order_release);
   const std::uint64_t even = total / (threads() * kChunksPerThread);
   chunk_.store(job == Job::kBlocks ? std::clamp<std::uint64_t>(even, 1, kMaxChunk) : 1,
                std::memory_order_relaxed);
@@ -100,7 +102,7 @@ void GridRunner::helper_main(std::uint32_t worker, const std::function<void()>& 
 void GridRunner::take_part(std::uint32_t worker) {
   for (;;) {
     std::uint64_t claim = claim_.load(std::memory_order_acquire);
-    const std::uint64_t total = total_.load(std::memory_order_relaxed);
+    const std::uint64_t total = total_.load(std::memory_order_acquire);
     const std::uint64_t chunk = chunk_.load(std::memory_order_relaxed);
     const std::uint64_t next = claim & kNextMask;
     if (next >= total) return;
