@@ -351,5 +351,21 @@ TEST(Fibers, EachOfManySmallLaunchesSeesItsOwnParameters) {
   for (auto& count : counts) ASSERT_EQ(count.load(), 3);
 }
 
+// Kernels with volatile accesses are instrumented as a whole, the module's own functions included.
+TEST(Fibers, AnInstrumentedModuleMayYieldOutsideOfAnyFiber) {
+  const AkModule instrumented{AK_CPU_ABI, 0, nullptr,
+                              [] {
+                                for (int i = 0; i < 100'000; ++i) __sanitizer_cov_trace_pc();
+                                return &t_builtins;
+                              },
+                              &shared_range};
+  Harness harness;
+  harness.module.module = &instrumented;
+  std::atomic<int> count{0};
+  auto kernel = [](void** params) { param<std::atomic<int>*>(params, 0)->fetch_add(1); };
+  for (int i = 0; i < 20; ++i) ASSERT_FALSE(harness.run(kernel, shape(4, 2), &count));
+  EXPECT_EQ(count.load(), 160);
+}
+
 }  // namespace
 }  // namespace ak::cpu

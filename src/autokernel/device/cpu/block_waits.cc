@@ -200,7 +200,9 @@ void BlockRunner::grid_barrier(const void* site) {
 }
 
 void BlockRunner::yield() {
-  if (!as_fibers_ || ++yields_ % kYieldsPerSwitch != 0) return;
+  // The module's own functions (builtins, shared_range) are instrumented too and run on no fiber.
+  const bool on_fiber = as_fibers_ && &switch_.running() != &switch_.main();
+  if (!on_fiber || ++yields_ % kYieldsPerSwitch != 0) return;
   flush_checks();
   if (yields_ % kYieldsPerRotation == 0) {
     // What is waited for may happen in another block: of this OS thread, or of another one that wants the

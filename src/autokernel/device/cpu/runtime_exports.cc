@@ -37,5 +37,5 @@ AK_RUNTIME void ak_rt_atomic(const void* address, uint32_t bytes, int is_store) 
                          __builtin_return_address(0));
 }
 AK_RUNTIME void __sanitizer_cov_trace_pc(void) {
-  if (++t_basic_blocks % kBasicBlocksPerYield == 0) runner().yield();
+  if (++t_basic_blocks % kBasicBlocksPerYield == 0 && ak::cpu::current_runner() != nullptr) runner().yield();
 }
