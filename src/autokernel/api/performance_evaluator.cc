@@ -1,7 +1,5 @@
 #include "autokernel/performance_evaluator.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <map>
 #include <thread>
@@ -26,32 +24,10 @@ Result<std::vector<std::string>> worker_command(const EvaluatorOptions& options)
 
 /// Families that the worker's binary does not carry.
 Result<std::vector<worker::FamilyFiles>> travelling_families(const std::vector<std::string>& folders) {
-  std::vector<worker::FamilyFiles> families;
-  if (folders.empty()) return families;
+  if (folders.empty()) return std::vector<worker::FamilyFiles>();
   AK_TRY(registry, op::Registry::create(op::embedded_families(), folders));
-  for (const op::Family& family : registry.families()) {
-    if (family.origin == op::Family::Origin::kFolder) families.push_back({family.name, family.files});
-  }
-  return families;
+  return worker::travelling_families(registry);
 }
-
-/// Threads that start in its lifetime get EPIPE from a pipe without a reader, not SIGPIPE, which would end
-/// the caller's program when a worker dies; the caller's own signals stay as they are.
-class WithoutSigpipe {
- public:
-  WithoutSigpipe() {
-    sigset_t sigpipe;
-    ::sigemptyset(&sigpipe);
-    ::sigaddset(&sigpipe, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &sigpipe, &before_);
-  }
-  ~WithoutSigpipe() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSigpipe(const WithoutSigpipe&) = delete;
-  WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 CandidateFailure failure_of(const Failure& failure) {
   return {std::string(name(failure.stage)), std::string(name(failure.kind)), failure.message};
@@ -157,7 +133,6 @@ Result<PerformanceEvaluator> PerformanceEvaluator::create(EvaluatorOptions optio
   pool.command = std::move(command);
   pool.compilers = std::max(1U, std::thread::hardware_concurrency());
   pool.families = std::move(families);
-  WithoutSigpipe guard;  // the pool's threads write to the workers
   AK_TRY(started, worker::Pool::start(std::move(pool)));
   auto impl = std::make_unique<Impl>();
   impl->pool = std::move(started);

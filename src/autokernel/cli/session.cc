@@ -13,15 +13,6 @@
 namespace ak::cli {
 namespace {
 
-/// The files of the user's own families; remote workers do not have their folders.
-std::vector<worker::FamilyFiles> travelling_families(const op::Registry& registry) {
-  std::vector<worker::FamilyFiles> families;
-  for (const op::Family& family : registry.families()) {
-    if (family.origin == op::Family::Origin::kFolder) families.push_back({family.name, family.files});
-  }
-  return families;
-}
-
 /// "ssh -T box 'auto kernel'" -> four words. Quotes group, a backslash takes the next character as it is.
 std::vector<std::string> split_command(std::string_view text) {
   std::vector<std::string> words;
@@ -121,7 +112,7 @@ Result<std::unique_ptr<worker::Pool>> Session::start_pool() {
   worker::PoolOptions options;
   options.command = worker_command(device);
   options.compilers = std::max(1U, std::thread::hardware_concurrency());
-  options.families = travelling_families(*families);
+  options.families = worker::travelling_families(*families);
   return worker::Pool::start(std::move(options));
 }
 

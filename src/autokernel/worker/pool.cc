@@ -1,6 +1,7 @@
 #include "autokernel/worker/pool.h"
 
 #include <condition_variable>
+#include <csignal>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -52,6 +53,7 @@ class Pool::Lane {
   }
 
   void run(std::stop_token stop) {
+    block_sigpipe();
     while (true) {
       Task task;
       {
@@ -62,6 +64,14 @@ class Pool::Lane {
       }
       task(*this);
     }
+  }
+
+  /// A worker that dies leaves a pipe without a reader: an error of this thread, not the end of the program.
+  static void block_sigpipe() {
+    sigset_t sigpipe;
+    ::sigemptyset(&sigpipe);
+    ::sigaddset(&sigpipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &sigpipe, nullptr);
   }
 
   const PoolOptions& options_;

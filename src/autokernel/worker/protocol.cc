@@ -33,6 +33,14 @@ ErrorCode code_from_name(std::string_view name) {
 
 }  // namespace
 
+std::vector<FamilyFiles> travelling_families(const op::Registry& registry) {
+  std::vector<FamilyFiles> families;
+  for (const op::Family& family : registry.families()) {
+    if (family.origin == op::Family::Origin::kFolder) families.push_back({family.name, family.files});
+  }
+  return families;
+}
+
 Json hello_request(const std::vector<FamilyFiles>& families) {
   Json list = Json::array();
   for (const FamilyFiles& family : families) list.push_back({{"name", family.name}, {"files", family.files}});

@@ -19,6 +19,7 @@
 #include "autokernel/core/device_info.h"
 #include "autokernel/core/verdict.h"
 #include "autokernel/harness/job.h"
+#include "autokernel/op/op_family.h"
 
 namespace ak::worker {
 
@@ -27,6 +28,9 @@ struct FamilyFiles {
   std::string name;
   std::map<std::string, std::string> files;  ///< path inside the family's folder -> text
 };
+
+/// Those of a registry that come from the user's folders.
+std::vector<FamilyFiles> travelling_families(const op::Registry& registry);
 
 struct Hello {
   int version = 0;
