@@ -164,6 +164,13 @@ Result<bool> TuneRun::measure_start() {
     AK_TRY_VOID(resume_trials());
     return true;
   }
+  AK_TRY(before, parts_.workspace.ledger().experiments({request_.target.id, request_.tag}));
+  for (const Experiment& each : before) {
+    if (each.proposer != proposer() || each.kernel_hash != file_->hash || each.seed != request_.seed)
+      continue;
+    parts_.log.info("experiment {} was the same search and has ended ({}); this is a new one", each.id,
+                    name(each.decision));
+  }
   Experiment experiment;
   experiment.target = request_.target.id;
   experiment.tag = request_.tag;

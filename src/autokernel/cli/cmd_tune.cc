@@ -91,10 +91,17 @@ Result<int> dry_run(Session& session, const LoadedKernel& loaded, const DeviceIn
   AK_TRY(space, kernel::Space::create(loaded.file, device, problems));
   print_pruned(session, space);
   std::string out;
+  Json configs = Json::array();
   for (std::size_t index : space.heuristic_order(loaded.file, device, problems.front())) {
     out += space.config(index).to_string() + "\n";
+    configs.push_back(to_json(space.config(index)));
   }
-  session.print(out);
+  if (session.options().json) {
+    session.print_json(
+        {{"schema", 1}, {"valid", space.size()}, {"raw", space.raw_size()}, {"configs", std::move(configs)}});
+  } else {
+    session.print(out);
+  }
   return 0;
 }
 
@@ -123,9 +130,10 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
   }));
   progress.finish();
   if (result.interrupted) {
-    return tl::unexpected(Error{
-        ErrorCode::kInterrupted,
-        fmt::format("interrupted after {} configs; the same command goes on from there", result.trials)});
+    return tl::unexpected(
+        Error{ErrorCode::kInterrupted,
+              fmt::format("interrupted after {} configs; the same command{} goes on from there",
+                          result.trials, options.fresh ? " without --fresh" : "")});
   }
   if (options.write && result.decision == Decision::kKept) {
     AK_TRY(text, kernel::with_defaults(loaded.file, result.best_config));
@@ -136,7 +144,8 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
     session.print_json(campaign::to_json(result));
   } else {
     session.print(tune_text(result, loaded.file.name));
-    session.print(fmt::format("tuned_kernel: {}\nreport: {}\n", result.kernel_path, reports.html.string()));
+    if (!result.start_failure) session.print(fmt::format("tuned_kernel: {}\n", result.kernel_path));
+    session.print(fmt::format("report: {}\n", reports.html.string()));
   }
   return result.start_failure ? 1 : 0;
 }

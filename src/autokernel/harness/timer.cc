@@ -41,7 +41,8 @@ class RotatingTimer {
   enum class WarmUp { kNo, kYes };
   /// One group of rounds, its outputs checked, its times added to the result unless it only warms up.
   Outcome run_group(WarmUp warm_up, TimedRounds& result);
-  Outcome check_group(std::size_t rounds);
+  /// `incumbent[k]`: whose outputs round k holds.
+  Outcome check_group(const std::vector<bool>& incumbent);
   std::vector<std::size_t> pick_contents();
 
   Context& context_;
@@ -153,20 +154,25 @@ Result<device::Round> RotatingTimer::round(const std::vector<BoundSet>& bound,
   return round;
 }
 
-Outcome RotatingTimer::check_group(std::size_t rounds) {
+Outcome RotatingTimer::check_group(const std::vector<bool>& incumbent) {
   if (!context_.checks.on("time.rotate")) return std::optional<Failure>();
-  for (std::size_t i = 0; i < rounds * sets_.size() * row_doubles_.size(); ++i) {
+  for (std::size_t i = 0; i < incumbent.size() * sets_.size() * row_doubles_.size(); ++i) {
     std::size_t output = i % row_doubles_.size();
     std::vector<double> host(row_doubles_[output]);
     AK_TRY_VOID(context_.device.read(row_buffers_[i].ref(), std::as_writable_bytes(std::span(host))));
     ComparisonResult found = summarize_rows(host, false);
     if (found.bad == 0) continue;
+    bool of_incumbent = incumbent[i / (sets_.size() * row_doubles_.size())];
     return std::optional(Failure{
         Stage::kTime, FailureKind::kWrong, "time.rotate",
         fmt::format(
-            "{}: {} elements of {} were wrong in a timed round (the worst, at {}, by {:.3g} times the "
-            "tolerance), though the same shape passed before: the kernel depends on what ran earlier",
-            request_.problem.label(), found.bad, sets_[0].outputs()[output], found.worst_at, found.worst)});
+            "{}: {} elements of {} were wrong in a timed round of {} (the worst, at {}, by {:.3g} times the "
+            "tolerance){}",
+            request_.problem.label(), found.bad, sets_[0].outputs()[output],
+            of_incumbent ? "the incumbent, the kernel compared with" : "the candidate", found.worst_at,
+            found.worst,
+            of_incumbent ? ": run bench on that file"
+                         : ", though the same shape passed before: the kernel depends on what ran earlier")});
   }
   return std::optional<Failure>();
 }
@@ -189,7 +195,7 @@ Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
   }
   if (outcome.rounds.size() != rounds.size())
     return internal_error("{} of {} timed rounds", outcome.rounds.size(), rounds.size());
-  AK_TRY(failed, check_group(rounds.size()));
+  AK_TRY(failed, check_group(incumbent));
   if (failed || warm_up == WarmUp::kYes) return failed;
   // A round that is over before the cost of its launch is says nothing: its group is measured again.
   bool measurable = std::all_of(outcome.rounds.begin(), outcome.rounds.end(),

@@ -31,7 +31,7 @@ Status check_identity(SQLite::Database& database, const std::filesystem::path& p
   const bool empty = pragma_int(database, "SELECT count(*) FROM sqlite_master") == 0;
   if (empty && application == 0) {
     if (access == Access::kReadWrite) return {};
-    return usage_error("{} holds nothing yet: run autokernel tune or optimize first", path.string());
+    return usage_error("{} holds nothing yet: run autokernel tune first", path.string());
   }
   if (application != kApplicationId) return foreign_file(path, "a database of another program");
   if (version > schema_version()) {
@@ -165,7 +165,7 @@ Result<std::unique_ptr<SQLite::Database>> open_database(const std::filesystem::p
     std::error_code error;
     if (access == Access::kReadOnly && !std::filesystem::exists(path, error)) {
       return usage_error(
-          "{} does not exist: nothing was recorded here yet (autokernel tune or optimize writes it; "
+          "{} does not exist: nothing was recorded here yet (autokernel tune writes it; "
           "--workspace names another folder)",
           path.string());
     }

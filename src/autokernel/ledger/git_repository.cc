@@ -140,7 +140,7 @@ Result<GitRepository> GitRepository::open_existing(const fs::path& folder) {
   std::error_code error;
   GitRepository repository(fs::absolute(folder, error));
   if (!fs::exists(repository.git_dir_ / "HEAD", error)) {
-    return usage_error("{} has no history yet: autokernel tune or optimize makes it", folder.string());
+    return usage_error("{} has no history yet: autokernel tune makes it", folder.string());
   }
   return repository;
 }

@@ -92,9 +92,8 @@ Result<Workspace> Workspace::open(const fs::path& folder, const Clock& clock) {
 
 Result<Workspace> Workspace::open_read_only(const fs::path& folder, const Clock& clock) {
   if (!is_there(folder)) {
-    return usage_error(
-        "there is no workspace {}: autokernel tune or optimize makes it, --workspace names another",
-        folder.string());
+    return usage_error("there is no workspace {}: autokernel tune makes it, --workspace names another",
+                       folder.string());
   }
   Workspace workspace(folder, clock);
   AK_TRY(ledger, Ledger::open(folder / "ledger.db", Access::kReadOnly, clock));

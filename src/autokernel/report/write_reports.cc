@@ -6,7 +6,7 @@ namespace ak::report {
 Result<ReportPaths> write_reports(const ledger::Workspace& workspace, const BuildOptions& options) {
   AK_TRY(report, build(workspace.ledger(), options));
   if (report.targets.empty()) {
-    return usage_error("the workspace {} has no experiments to report: run autokernel tune or optimize first",
+    return usage_error("the workspace {} has no experiments to report: run autokernel tune first",
                        workspace.folder().string());
   }
   const std::filesystem::path folder = workspace.reports_folder();
