@@ -35,8 +35,7 @@ void add_global(CLI::App& app, GlobalOptions& global) {
   app.add_option("-w,--workspace", global.workspace,
                  "folder of ledger, history and reports (default: ./.autokernel)");
   app.add_option("--ops", global.ops, "a folder of op families of your own; may be repeated")
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
   app.add_option("--worker", global.worker,
                  "command of a worker elsewhere, e.g. --worker 'ssh -T box autokernel worker'");
   app.add_flag("--unsafe-no-sandbox", global.unsafe_no_sandbox,
@@ -46,10 +45,10 @@ void add_global(CLI::App& app, GlobalOptions& global) {
 void add_target(CLI::App& app, TargetOptions& target) {
   app.add_option("--op", target.op, "op family, where the front matter names none");
   app.add_option("--dims", target.dims, "one problem, e.g. M=4096,N=4096; may be repeated")
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
   app.add_option("--dtype", target.dtypes, "f32, f16, bf16 (default: all that the file declares)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--sizes", target.sizes, "a size set of the family: smoke, sweep, edge, primary, ...");
 }
 
@@ -66,8 +65,7 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   bench.add_option("FILE", parsed.bench.file, "kernel file")->required();
   add_target(bench, parsed.bench.target);
   bench.add_option("--set", parsed.bench.set, "NAME=VALUE of a tunable; may be repeated")
-      ->expected(1)
-      ->take_all();
+      ->allow_extra_args(false);
   bench.add_flag("--quick", parsed.bench.quick, "smoke stage only, no timing");
   bench.add_option("--seed", parsed.bench.seed, "hexadecimal seed of the inputs, to repeat a failure");
 
@@ -77,14 +75,14 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   compare.add_option("A", parsed.compare.incumbent, "kernel file that is there")->required();
   compare.add_option("B", parsed.compare.candidate, "kernel file that may replace it")->required();
   add_target(compare, parsed.compare.target);
-  compare.add_option("--set-a", parsed.compare.set_incumbent, "NAME=VALUE for A")->expected(1)->take_all();
-  compare.add_option("--set-b", parsed.compare.set_candidate, "NAME=VALUE for B")->expected(1)->take_all();
+  compare.add_option("--set-a", parsed.compare.set_incumbent, "NAME=VALUE for A")->allow_extra_args(false);
+  compare.add_option("--set-b", parsed.compare.set_candidate, "NAME=VALUE for B")->allow_extra_args(false);
 
   CLI::App& compile = subcommand(app, parsed, "compile", "compile a kernel file; needs no GPU",
                                  [&](Session& s) { return run_compile(s, parsed.compile); });
   compile.add_option("FILE", parsed.compile.file, "kernel file")->required();
   add_target(compile, parsed.compile.target);
-  compile.add_option("--set", parsed.compile.set, "NAME=VALUE of a tunable")->expected(1)->take_all();
+  compile.add_option("--set", parsed.compile.set, "NAME=VALUE of a tunable")->allow_extra_args(false);
   compile.add_option("--arch", parsed.compile.arch, "cpu, sm_80, sm_90a, sm_100a, ... (default: cpu)");
   compile.add_option("-o,--output", parsed.compile.output, "write the binary to this file");
   compile.add_flag("--ptx", parsed.compile.ptx, "print the PTX");
