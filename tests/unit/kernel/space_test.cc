@@ -166,7 +166,8 @@ TEST(Space, AProductBeyondCountingIsAnError) {
 std::string limit_error(std::string_view where, SpaceLimits limits) {
   const KernelFile file = parsed(many_tunables(6, where));
   const std::vector<Problem> problems = {problem()};
-  SpaceBuilder builder(file, gpu(), limits);
+  const DeviceInfo device = gpu();  // the builder keeps a reference
+  SpaceBuilder builder(file, device, limits);
   EXPECT_TRUE(builder.add_problems(problems));
   const Status status = builder.enumerate();
   return status ? "" : status.error().message;
