@@ -65,9 +65,10 @@ extern "C" __global__ void norm(const float* x, const float* weight, float* y, i
   const int row = blockIdx.x * LANES + threadIdx.x;
   if (row >= M) return;
   float squares = 0;
-  for (int pass = 0; pass < (WORK == 2 ? 100 : 1); ++pass) {
-    squares = 0;
-    for (int i = 0; i < N; ++i) squares += ((volatile const float*)x)[row * N + i] * x[row * N + i];
+  for (int pass = 0; pass < (WORK == 2 ? 12 : 1); ++pass) {
+    float sum = 0;
+    for (int i = 0; i < N; ++i) sum += x[row * N + i] * x[row * N + i];
+    squares = sum + 0 * squares;
   }
   const float rstd = 1.0f / sqrtf(squares / N + eps);
   for (int i = 0; i < N; ++i) y[row * N + i] = BAD ? 0 : x[row * N + i] * rstd * weight[i];
@@ -112,7 +113,7 @@ class TuneTest : public testing::Test {
     TuneRequest out;
     out.target.id = "norm";
     out.target.op = "tinynorm";
-    for (const char* size : {"M=4,N=64", "M=7,N=33"}) {
+    for (const char* size : {"M=256,N=256", "M=255,N=257"}) {
       auto parsed = op::parse_size(family, size);
       out.target.problems.push_back({.id = fmt::format("p{}", out.target.problems.size()),
                                      .problem = *op::make_problem(family, *parsed, DType::kF32)});
@@ -199,7 +200,7 @@ TEST_F(TuneTest, TheWholeSpaceFindsTheFasterConfigsCountsFailuresAndKeepsAConfir
   std::string messages;
   for (const TuneProgress& each : seen) messages += each.failure ? each.failure->message + "\n" : "";
   EXPECT_EQ(result->failed, (std::map<std::string, std::size_t>{{"wrong", 3}})) << messages;
-  ASSERT_EQ(result->decision, Decision::kKept);  // 100 passes against one
+  ASSERT_EQ(result->decision, Decision::kKept);  // 12 passes against one
   EXPECT_GT(result->speedup, 1.01);
   ASSERT_TRUE(result->confirmation);
   EXPECT_GT(result->confirmation->ci_low, 1.01);
