@@ -4,6 +4,7 @@
 
 #include "autokernel/harness/harness.h"
 #include "autokernel/harness/signature.h"
+#include "autokernel/ledger/git_repository.h"
 #include "autokernel/op/target_file.h"
 
 namespace ak::campaign {
@@ -22,6 +23,7 @@ ledger::RunContext run_context(const worker::Hello& hello, const std::string& ve
 }  // namespace
 
 Status TuneRun::open() {
+  AK_TRY_VOID(ledger::check_name("tag", request_.tag));
   AK_TRY(file, kernel::parse(request_.kernel_text, request_.kernel_name));
   AK_TRY(family, parts_.registry.find(request_.target.op));
   AK_TRY_VOID(kernel::check_against(file, harness::signature_of(*family)));

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""What scripts read: the keys and types of every --json answer, and standard output that is nothing but JSON.
+
+    json_test.py BINARY [unittest arguments]
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STARTER = str(ROOT / "ops" / "softmax" / "kernels" / "starter.cu")
+DIMS = ["--dims", "ROWS=64,COLS=128", "--dtype", "f32"]
+BINARY = ""
+
+NUMBER = (int, float)
+TIME = {"median": NUMBER, "ci_low": NUMBER, "ci_high": NUMBER}
+DEVICE = {"kind": str, "name": str}
+
+
+class JsonTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.outer = tempfile.TemporaryDirectory(prefix="ak-json-")
+        cls.folder = pathlib.Path(cls.outer.name)
+        cls.environment = dict(os.environ, AUTOKERNEL_CACHE=str(cls.folder / "cache"))
+        cls.tuned = cls.call("tune", STARTER, *DIMS, "--budget", "2", "--strategy", "random", "--json")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.outer.cleanup()
+
+    @classmethod
+    def call(cls, *arguments):
+        done = subprocess.run([BINARY, *arguments], cwd=cls.folder, env=cls.environment, capture_output=True, text=True,
+                              timeout=300)
+        done.json = json.loads(done.stdout) if done.stdout else None
+        return done
+
+    def assert_shape(self, value, shape, where=""):
+        """`shape`: a type, a dict of required keys, a list with one shape for all elements, or alternatives."""
+        if isinstance(shape, dict):
+            self.assertIsInstance(value, dict, where)
+            for key, inner in shape.items():
+                self.assertIn(key, value, where)
+                self.assert_shape(value[key], inner, f"{where}.{key}")
+        elif isinstance(shape, list):
+            self.assertIsInstance(value, list, where)
+            for i, each in enumerate(value):
+                self.assert_shape(each, shape[0], f"{where}[{i}]")
+        else:
+            self.assertIsInstance(value, shape, where)
+            if shape in (NUMBER, int):
+                self.assertNotIsInstance(value, bool, where)
+
+    def test_bench(self):
+        done = self.call("bench", STARTER, *DIMS, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_shape(done.json, {
+            "schema": int, "correctness": str, "stages": dict, "failure": type(None), "flags": [str], "sandbox": str,
+            "timings": [{"size": str, "dims": dict, "flags": dict, "dtype": str, "time_us": TIME,
+                         "cold_us": (int, float, type(None)), "l2": str, "floor_us": NUMBER, "gbps": NUMBER,
+                         "tflops": NUMBER, "speedup_vs_pytorch": (int, float, type(None))}],
+            "device": DEVICE, "wall_s": NUMBER})
+        self.assertEqual((done.json["schema"], done.json["correctness"], done.json["sandbox"]), (1, "PASS", "on"))
+        self.assertEqual(set(done.json["stages"]),
+                         {"compile", "audit", "smoke", "shape_sweep", "numerical_stability", "determinism", "edge_cases",
+                          "integrity", "time", "plausibility"})
+        self.assertEqual(set(done.json["stages"].values()), {"PASS"})
+        [timing] = done.json["timings"]
+        self.assertEqual(timing["dims"], {"ROWS": 64, "COLS": 128})
+        self.assertEqual(timing["l2"], "warm")
+        self.assertIsNone(timing["speedup_vs_pytorch"])
+        self.assertEqual(done.json["device"]["kind"], "cpu")
+
+    def test_bench_of_a_wrong_kernel(self):
+        wrong = self.folder / "wrong.cu"
+        wrong.write_text(pathlib.Path(STARTER).read_text().replace("* inverse)", "* inverse * 2)"))
+        done = self.call("bench", str(wrong), *DIMS, "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assert_shape(done.json, {"failure": {"stage": str, "kind": str, "check": str, "message": str}, "timings": [dict]})
+        self.assertEqual(done.json["correctness"], "FAIL")
+        self.assertEqual(done.json["failure"]["stage"], "smoke")
+        self.assertEqual(done.json["failure"]["kind"], "wrong")
+        self.assertEqual(done.json["stages"]["smoke"], "FAIL")
+        self.assertEqual(done.json["timings"], [])
+
+    def test_bench_without_a_sandbox_says_so(self):
+        done = self.call("bench", STARTER, *DIMS, "--quick", "--json", "--unsafe-no-sandbox")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.json["sandbox"], "off")
+
+    def test_tune(self):
+        self.assertEqual(self.tuned.returncode, 0, self.tuned.stderr)
+        side = {"config": dict, "time_us": TIME}
+        self.assert_shape(self.tuned.json, {
+            "schema": int, "best": side, "start": side, "speedup": NUMBER, "trials": int, "failed": dict,
+            "problems": [{"id": str, "best": side}], "wall_s": NUMBER, "device": DEVICE})
+        self.assertEqual(self.tuned.json["schema"], 1)
+        self.assertEqual(self.tuned.json["trials"], 2)
+        self.assertEqual(self.tuned.json["start"]["config"], {"THREADS": 128})
+        self.assertGreater(self.tuned.json["start"]["time_us"]["median"], 0)
+
+    def test_tune_whose_start_fails(self):
+        wrong = self.folder / "bad.cu"
+        wrong.write_text(pathlib.Path(STARTER).read_text().replace("* inverse)", "* inverse * 2)"))
+        done = self.call("tune", str(wrong), *DIMS, "--budget", "2", "--json", "-w", "bad-ws")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assert_shape(done.json, {"schema": int, "failure": {"stage": str, "kind": str, "check": str, "message": str}})
+
+    def test_log_and_show(self):
+        log = self.call("log", "--json")
+        self.assertEqual(log.returncode, 0, log.stderr)
+        self.assert_shape(log.json, {"schema": int, "experiments": [
+            {"experiment": int, "target": str, "tag": str, "proposer": str, "description": str, "decision": str,
+             "objective_us": NUMBER, "commit": str, "started_at": str, "ended_at": str}]})
+        self.assertEqual([each["proposer"] for each in log.json["experiments"]], ["start", "tune:random"])
+        show = self.call("show", "2", "--json")
+        self.assertEqual(show.returncode, 0, show.stderr)
+        self.assert_shape(show.json, {"schema": int, "experiment": int, "device": DEVICE, "compiler": str, "diff": str,
+                                      "trials": [{"trial": int, "problem": str, "config": str, "passed": bool}]})
+        self.assertEqual(len(show.json["trials"]), 2)
+
+    def test_report(self):
+        done = self.call("report", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for key in ("markdown", "html", "progress"):
+            self.assertTrue((self.folder / done.json[key]).is_file(), key)
+
+    def test_compile(self):
+        done = self.call("compile", STARTER, *DIMS, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_shape(done.json, {"schema": int, "compiled": bool, "format": str, "arch": str, "compiler": str,
+                                      "bytes": int, "sandbox": str, "entries": [{"name": str, "registers": int}]})
+
+    def test_compile_for_a_gpu_without_one(self):
+        doctor = self.call("doctor", "--json")
+        found = {each["what"]: each for each in doctor.json["findings"]}
+        nvrtc = next(each for what, each in found.items() if what.startswith("NVRTC"))
+        if nvrtc["state"] != "ok":
+            self.skipTest(f"no NVRTC here: {nvrtc['found']}")
+        for kernel in sorted((ROOT / "ops").glob("*/kernels/starter.cu")):
+            done = self.call("compile", str(kernel), "--dtype", "f16", "--arch", "sm_90a", "--json")
+            self.assertEqual(done.returncode, 0, f"{kernel}: {done.stderr}{done.stdout}")
+            self.assertEqual((done.json["format"], done.json["arch"]), ("cubin", "sm_90a"))
+            self.assertGreater(done.json["entries"][0]["registers"], 0)
+
+    def test_what_is_there(self):
+        for command, shape in {
+                "ops": {"schema": int, "ops": [{"name": str, "about": str}]},
+                "devices": {"schema": int, "devices": [DEVICE]},
+                "config": {"schema": int, "settings": [{"name": str, "value": str, "source": str}]},
+                "doctor": {"schema": int, "complete": bool, "findings": [{"what": str, "state": str, "remedy": str}]},
+        }.items():
+            done = self.call(command, "--json")
+            self.assertIn(done.returncode, (0, 3), command)
+            self.assert_shape(done.json, shape, command)
+            self.assertEqual(done.json["schema"], 1)
+
+
+if __name__ == "__main__":
+    BINARY = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()
