@@ -64,6 +64,19 @@ int line_of_deep_key(std::string_view text) {
   return 0;
 }
 
+template <class Value>
+std::string printed(const Value& value) {
+  std::ostringstream out;
+  out << value;
+  return out.str();
+}
+
+bool written_before(const toml::source_position& a, const toml::source_position& b) {
+  return a.line != b.line ? a.line < b.line : a.column < b.column;
+}
+
+}  // namespace
+
 std::string child_pointer(std::string_view parent, std::string_view key) {
   std::string pointer(parent);
   pointer += '/';
@@ -78,19 +91,6 @@ std::string child_pointer(std::string_view parent, std::string_view key) {
   }
   return pointer;
 }
-
-template <class Value>
-std::string printed(const Value& value) {
-  std::ostringstream out;
-  out << value;
-  return out.str();
-}
-
-bool written_before(const toml::source_position& a, const toml::source_position& b) {
-  return a.line != b.line ? a.line < b.line : a.column < b.column;
-}
-
-}  // namespace
 
 /// Copies a tree of toml++ into JSON and notes the place of each node.
 class TomlImporter {

@@ -49,6 +49,9 @@ class TomlDocument {
 
 Result<TomlDocument> parse_toml(std::string_view text, TextOrigin origin);
 
+/// The JSON pointer of a member: `parent`/`key`, with `~` and `/` escaped (RFC 6901).
+std::string child_pointer(std::string_view parent, std::string_view key);
+
 /// `name:line:column: message` + source line + caret + hint; for other parsers of text files.
 std::string format_diagnostic(const TextOrigin& origin, std::string_view text, TextPosition position,
                               std::string_view message, std::string_view hint);

@@ -21,57 +21,36 @@ Result<TuneResult> Tuner::run(const TuneRequest& request, const TuneObserver& ob
   return result;
 }
 
-namespace {
-
-Json time_json(const TimeEstimate& time) {
-  return {{"median", time.median_us}, {"ci_low", time.ci_low_us}, {"ci_high", time.ci_high_us}};
-}
-
-Json values_json(const Config& config) {
-  Json json = Json::object();
-  for (const auto& [name, value] : config.values) {
-    std::visit([&](const auto& each) { json[name] = each; }, value);
-  }
-  return json;
-}
-
-}  // namespace
-
 Json to_json(const TuneResult& result) {
   Json problems = Json::array();
   for (const ProblemWinner& winner : result.problems) {
-    problems.push_back(
-        {{"id", winner.id},
-         {"problem", winner.problem.label()},
-         {"best", {{"config", values_json(winner.config)}, {"time_us", time_json(winner.time)}}}});
+    problems.push_back({{"id", winner.id},
+                        {"problem", winner.problem.label()},
+                        {"best", {{"config", to_json(winner.config)}, {"time_us", to_json(winner.time)}}}});
   }
-  Json json = {
-      {"schema", 1},
-      {"decision", std::string(name(result.decision))},
-      {"experiment", result.experiment},
-      {"best", {{"config", values_json(result.best_config)}, {"time_us", time_json(result.best_time)}}},
-      {"start", {{"config", values_json(result.start_config)}, {"time_us", time_json(result.start_time)}}},
-      {"speedup", result.speedup},
-      {"trials", result.trials},
-      {"resumed_trials", result.resumed_trials},
-      {"failed", result.failed},
-      {"problems", std::move(problems)},
-      {"space", {{"valid", result.space_size}, {"raw", result.raw_size}}},
-      {"stopped", result.stop_reason},
-      {"interrupted", result.interrupted},
-      {"kernel", result.kernel_path},
-      {"wall_s", result.wall_s},
-      {"device", {{"kind", result.device.kind}, {"name", result.device.name}}}};
+  Json json = {{"schema", 1},
+               {"decision", std::string(name(result.decision))},
+               {"experiment", result.experiment},
+               {"best", {{"config", to_json(result.best_config)}, {"time_us", to_json(result.best_time)}}},
+               {"start", {{"config", to_json(result.start_config)}, {"time_us", to_json(result.start_time)}}},
+               {"speedup", result.speedup},
+               {"trials", result.trials},
+               {"resumed_trials", result.resumed_trials},
+               {"failed", result.failed},
+               {"problems", std::move(problems)},
+               {"space", {{"valid", result.space_size}, {"raw", result.raw_size}}},
+               {"stopped", result.stop_reason},
+               {"interrupted", result.interrupted},
+               {"kernel", result.kernel_path},
+               {"wall_s", result.wall_s},
+               {"device", {{"kind", result.device.kind}, {"name", result.device.name}}}};
   if (result.confirmation) {
     json["confirmation"] = {{"ratio", result.confirmation->ratio},
                             {"ci_low", result.confirmation->ci_low},
                             {"ci_high", result.confirmation->ci_high}};
   }
   if (result.start_failure) {
-    json["failure"] = {{"stage", std::string(name(result.start_failure->stage))},
-                       {"kind", std::string(name(result.start_failure->kind))},
-                       {"check", result.start_failure->check},
-                       {"message", result.start_failure->message}};
+    json["failure"] = to_json(*result.start_failure);
   }
   return json;
 }

@@ -76,15 +76,6 @@ Result<campaign::TuneRequest> make_request(const TuneOptions& options, const Loa
   return request;
 }
 
-/// Before anything is written: a misspelt strategy must leave no workspace behind.
-Status check_strategy(const std::string& strategy) {
-  auto names = search::strategy_names();
-  if (std::find(names.begin(), names.end(), strategy) != names.end()) return {};
-  std::string known;
-  for (std::string_view each : names) known += fmt::format("{}{}", known.empty() ? "" : ", ", each);
-  return usage_error("unknown strategy `{}`; the strategies are {}", strategy, known);
-}
-
 Result<int> dry_run(Session& session, const LoadedKernel& loaded, const DeviceInfo& device) {
   std::vector<Problem> problems;
   for (const TargetProblem& each : loaded.target.problems) problems.push_back(each.problem);
@@ -113,7 +104,8 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
   const DeviceInfo& device = pool->hello().device;
   AK_TRY(loaded, load_kernel(session, options.file, options.target, device));
   if (options.dry_run) return dry_run(session, loaded, device);
-  AK_TRY_VOID(check_strategy(settings.get_text("strategy")));
+  AK_TRY_VOID(
+      search::check_strategy(settings.get_text("strategy")));  // a misspelt one must leave no workspace
   AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
   for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
   AK_TRY(registry, session.registry());

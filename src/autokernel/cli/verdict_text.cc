@@ -47,24 +47,13 @@ std::string timings_table(const Verdict& verdict) {
   return table.plain();
 }
 
-Json failure_json(const std::optional<Failure>& failure) {
-  if (!failure) return nullptr;
-  return {{"stage", std::string(name(failure->stage))},
-          {"kind", std::string(name(failure->kind))},
-          {"check", failure->check},
-          {"message", failure->message}};
-}
-
 Json timing_json(const Timing& timing) {
   Json json = {{"id", timing.problem_id},
                {"size", timing.size},
                {"dims", timing.problem.dims},
                {"flags", timing.problem.flags},
                {"dtype", std::string(name(timing.problem.dtype))},
-               {"time_us",
-                {{"median", timing.time.median_us},
-                 {"ci_low", timing.time.ci_low_us},
-                 {"ci_high", timing.time.ci_high_us}}},
+               {"time_us", to_json(timing.time)},
                {"cold_us", nullptr},
                {"l2", timing.l2 == CacheState::kCold ? "cold" : "warm"},
                {"floor_us", nullptr},
@@ -138,7 +127,7 @@ Json bench_json(const Verdict& verdict, const std::string& kernel, const Config&
           {"config", to_json(config)},
           {"correctness", verdict.passed ? "PASS" : "FAIL"},
           {"stages", verdict.stages},
-          {"failure", failure_json(verdict.failure)},
+          {"failure", verdict.failure ? to_json(*verdict.failure) : Json(nullptr)},
           {"flags", verdict.flags},
           {"sandbox", verdict.sandboxed ? "on" : "off"},
           {"timings", std::move(timings)},

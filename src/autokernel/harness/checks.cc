@@ -1,5 +1,7 @@
 #include "autokernel/harness/checks.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace ak::harness {
@@ -21,9 +23,7 @@ Result<CheckSet> CheckSet::without(const std::vector<std::string>& ids) {
   CheckSet set;
   for (const std::string& id : ids) {
     if (std::find(std::begin(kIds), std::end(kIds), id) == std::end(kIds)) {
-      std::string known;
-      for (std::string_view each : kIds) known += fmt::format("{}{}", known.empty() ? "" : ", ", each);
-      return usage_error("unknown check `{}`; the checks are {}", id, known);
+      return usage_error("unknown check `{}`; the checks are {}", id, fmt::join(kIds, ", "));
     }
     set.off_.insert(id);
   }

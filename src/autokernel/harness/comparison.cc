@@ -32,23 +32,34 @@ ComparisonResult summarize_rows(std::span<const double> rows, bool with_norms) {
   return result;
 }
 
-Result<ComparisonResult> compare_with_truth(Context& context, const View& y, const Truth::Output& truth,
-                                            DType input_dtype, std::uint64_t poison_seed) {
-  std::size_t doubles = y.elements / y.row_elements * kCompareRowDoubles;
-  AK_TRY(rows,
-         DeviceBuffer::allocate(context.device, {.bytes = doubles * 8, .access = device::Access::kHidden}));
-  CompareArgs args{.y = y, .r = truth.r, .s = truth.s, .b = truth.b};
+std::uint64_t comparison_rows(const View& y, const Truth::Output& truth) {
+  return y.elements / truth.row_elements * kCompareRowDoubles;
+}
+
+Result<CompareArgs> compare_args(const Context& context, const View& y, const Truth::Output& truth,
+                                 DType input_dtype, device::BufferRef rows) {
+  if (truth.roundings.size() > 2) return internal_error("more than two roundings: not supported yet");
+  CompareArgs args{.y = y, .r = truth.r, .s = truth.s};
+  args.y.row_elements = truth.row_elements;
   if (!truth.roundings.empty()) args.i0 = truth.roundings[0];
   if (truth.roundings.size() > 1) args.i1 = truth.roundings[1];
-  if (truth.roundings.size() > 2) return internal_error("more than two roundings: not supported yet");
   args.c = context.family.tolerance.c;
   args.input_dtype = input_dtype;
+  args.rows = rows;
+  return args;
+}
+
+Result<ComparisonResult> compare_with_truth(Context& context, const View& y, const Truth::Output& truth,
+                                            DType input_dtype, std::uint64_t poison_seed) {
+  std::vector<double> host(comparison_rows(y, truth));
+  AK_TRY(rows, DeviceBuffer::allocate(context.device,
+                                      {.bytes = host.size() * 8, .access = device::Access::kHidden}));
+  AK_TRY(args, compare_args(context, y, truth, input_dtype, rows.ref()));
+  args.b = truth.b;
   args.poison_seed = poison_seed;
-  args.rows = rows.ref();
   AK_TRY(launch, context.trusted.compare(args));
   device::Step step = std::move(launch);
   AK_TRY_VOID(run_trusted(context, {&step, 1}));
-  std::vector<double> host(doubles);
   AK_TRY_VOID(context.device.read(rows.ref(), std::as_writable_bytes(std::span(host))));
   return summarize_rows(host, true);
 }

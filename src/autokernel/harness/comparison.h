@@ -16,7 +16,14 @@ struct ComparisonResult {
   double norm_y = 0, norm_b = 0, norm_u = 0;
 };
 
-/// Rows of `y` are those of the family's tolerance. `poison_seed` 0: do not look for poison.
+/// What compares `y` with its truth, row by row of the family's tolerance, into `rows` (comparison_rows
+/// doubles).
+Result<CompareArgs> compare_args(const Context& context, const View& y, const Truth::Output& truth,
+                                 DType input_dtype, device::BufferRef rows);
+/// How many doubles a comparison writes.
+std::uint64_t comparison_rows(const View& y, const Truth::Output& truth);
+
+/// `poison_seed` 0: do not look for poison.
 Result<ComparisonResult> compare_with_truth(Context& context, const View& y, const Truth::Output& truth,
                                             DType input_dtype, std::uint64_t poison_seed);
 

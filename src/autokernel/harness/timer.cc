@@ -58,14 +58,7 @@ class RotatingTimer {
 Status RotatingTimer::bind_sets(const Prepared& prepared, std::vector<BoundSet>& into) {
   for (const DataSet& set : sets_) {
     AK_TRY(workspaces, Workspaces::allocate(context_.device, prepared.plan));
-    std::vector<device::Step> steps = workspaces.zeroing();
-    for (const LaunchStep& step : prepared.plan.steps) {
-      AK_TRY(launch, bind(step, prepared.module, *prepared.binary, [&](const std::string& name) {
-               std::optional<device::BufferRef> ref = workspaces.find(name);
-               return ref ? ref : set.find(name);
-             }));
-      steps.push_back(std::move(launch));
-    }
+    AK_TRY(steps, candidate_steps(prepared, set, workspaces));
     into.push_back({std::move(steps), std::move(workspaces)});
   }
   return {};
@@ -91,9 +84,7 @@ Status RotatingTimer::prepare() {
   if (request_.incumbent != nullptr) AK_TRY_VOID(bind_sets(*request_.incumbent, incumbent_));
   for (std::size_t i = 0; i < sets_.size() + kExtraContents; ++i) AK_TRY_VOID(add_content());
   for (const std::string& output : sets_[0].outputs()) {
-    const View& view = sets_[0].view(output);
-    row_doubles_.push_back(view.elements / contents_[0].truth.outputs().at(output).row_elements *
-                           kCompareRowDoubles);
+    row_doubles_.push_back(comparison_rows(sets_[0].view(output), contents_[0].truth.outputs().at(output)));
   }
   for (std::size_t slot = 0; slot < kMaxGroup * sets_.size(); ++slot) {
     for (std::uint64_t doubles : row_doubles_) {
@@ -123,30 +114,15 @@ Result<device::Round> RotatingTimer::round(const std::vector<BoundSet>& bound,
     const Content& content = contents_[contents[i]];
     AK_TRY(inputs, input_steps(context_, request_.problem, sets_[i], request_.draw, nullptr, content.seed));
     round.before.insert(round.before.end(), inputs.begin(), inputs.end());
+    AK_TRY(poisoned, poison_steps(context_, sets_[i], bound[i].workspaces, poison_seed, poison));
+    round.before.insert(round.before.end(), poisoned.begin(), poisoned.end());
     for (std::size_t o = 0; o < sets_[i].outputs().size(); ++o) {
       const std::string& output = sets_[i].outputs()[o];
-      View view = sets_[i].view(output);
-      if (context_.checks.on("guard.poison")) {
-        AK_TRY(step, context_.trusted.poison(view, poison_seed, poison));
-        round.before.push_back(std::move(step));
-      }
-      const Truth::Output& truth = content.truth.outputs().at(output);
-      view.row_elements = truth.row_elements;
-      CompareArgs args{.y = view, .r = truth.r, .s = truth.s};
-      if (!truth.roundings.empty()) args.i0 = truth.roundings[0];
-      if (truth.roundings.size() > 1) args.i1 = truth.roundings[1];
-      args.c = context_.family.tolerance.c;
-      args.input_dtype = request_.problem.dtype;
-      args.rows = row_buffers_[(slot * sets_.size() + i) * row_doubles_.size() + o].ref();
+      device::BufferRef rows = row_buffers_[(slot * sets_.size() + i) * row_doubles_.size() + o].ref();
+      AK_TRY(args, compare_args(context_, sets_[i].view(output), content.truth.outputs().at(output),
+                                request_.problem.dtype, rows));
       AK_TRY(compare, context_.trusted.compare(args));
       round.after.push_back(std::move(compare));
-    }
-    if (context_.checks.on("guard.poison")) {
-      for (const Workspaces::Item& item : bound[i].workspaces.items()) {
-        View view{item.buffer.ref(), DType::kF32, item.buffer.bytes() / 4, 1};
-        AK_TRY(step, context_.trusted.poison(view, poison_seed, poison));
-        round.before.push_back(std::move(step));
-      }
     }
     round.timed.insert(round.timed.end(), bound[i].timed.begin(), bound[i].timed.end());
   }

@@ -60,20 +60,44 @@ Result<std::vector<device::Step>> input_steps(Context& context, const Problem& p
   return steps;
 }
 
+Result<std::vector<device::Step>> candidate_steps(const Prepared& prepared, const DataSet& data,
+                                                  const Workspaces& workspaces) {
+  std::vector<device::Step> steps = workspaces.zeroing();
+  for (const LaunchStep& step : prepared.plan.steps) {
+    AK_TRY(launch, bind(step, prepared.module, *prepared.binary, [&](const std::string& name) {
+             std::optional<device::BufferRef> ref = workspaces.find(name);
+             return ref ? ref : data.find(name);
+           }));
+    steps.push_back(std::move(launch));
+  }
+  return steps;
+}
+
+Result<std::vector<device::Step>> poison_steps(Context& context, const DataSet& data,
+                                               const Workspaces& workspaces, std::uint64_t seed,
+                                               Poison poison) {
+  std::vector<device::Step> steps;
+  if (!context.checks.on("guard.poison")) return steps;
+  std::vector<View> views;
+  for (const std::string& output : data.outputs()) views.push_back(data.view(output));
+  for (const Workspaces::Item& item : workspaces.items()) {
+    views.push_back({item.buffer.ref(), DType::kF32, item.buffer.bytes() / 4, 1});
+  }
+  for (const View& view : views) {
+    AK_TRY(step, context.trusted.poison(view, seed, poison));
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
 Result<Bench> Bench::create(Context& context, References& references, const Problem& problem,
                             const Prepared& prepared, const Placement& placement) {
   AK_TRY(data, DataSet::allocate(context.device, context.family, problem, placement));
   AK_TRY(truth, Truth::allocate(context.device, context.family, problem));
   AK_TRY(workspaces, Workspaces::allocate(context.device, prepared.plan));
   Bench bench(context, references, problem, std::move(data), std::move(truth), std::move(workspaces));
-  for (device::Step& zero : bench.workspaces_.zeroing()) bench.launches_.push_back(std::move(zero));
-  for (const LaunchStep& step : prepared.plan.steps) {
-    AK_TRY(launch, bind(step, prepared.module, *prepared.binary, [&](const std::string& tensor) {
-             std::optional<device::BufferRef> ref = bench.workspaces_.find(tensor);
-             return ref ? ref : bench.data_.find(tensor);
-           }));
-    bench.launches_.push_back(std::move(launch));
-  }
+  AK_TRY(launches, candidate_steps(prepared, bench.data_, bench.workspaces_));
+  bench.launches_ = std::move(launches);
   return bench;
 }
 
@@ -91,20 +115,9 @@ Failure Bench::failure(Stage stage, FailureKind kind, std::string check, std::st
 }
 
 Outcome Bench::launch(Stage stage, Poison poison, ScrubFirst scrub) {
-  std::vector<device::Step> before;
   poison_seed_ = context_->seeds.next() | 1;
   poison_ = poison;
-  if (context_->checks.on("guard.poison")) {
-    for (const std::string& output : data_.outputs()) {
-      AK_TRY(step, context_->trusted.poison(data_.view(output), poison_seed_, poison));
-      before.push_back(std::move(step));
-    }
-    for (const Workspaces::Item& item : workspaces_.items()) {
-      View view{item.buffer.ref(), DType::kF32, item.buffer.bytes() / 4, 1};
-      AK_TRY(step, context_->trusted.poison(view, poison_seed_, poison));
-      before.push_back(std::move(step));
-    }
-  }
+  AK_TRY(before, poison_steps(*context_, data_, workspaces_, poison_seed_, poison));
   if (!before.empty()) AK_TRY_VOID(run_trusted(*context_, before));
   std::vector<device::Step> steps;
   if (scrub == ScrubFirst::kYes) steps.push_back(device::Scrub{device::Scrub::What::kSharedAndLocal});
@@ -134,8 +147,7 @@ Outcome Bench::compare(Stage stage, const std::string& check, SumsPool* pool, do
 Outcome Bench::compare_output(Stage stage, const std::string& check, const std::string& output,
                               SumsPool* pool, double* worst) {
   const Truth::Output& truth = truth_.outputs().at(output);
-  View y = data_.view(output);
-  y.row_elements = truth.row_elements;
+  const View& y = data_.view(output);
   bool look_for_poison = context_->checks.on("guard.poison") && poison_ == Poison::kNan;
   AK_TRY(found, compare_with_truth(*context_, y, truth, problem_.dtype, look_for_poison ? poison_seed_ : 0));
   if (worst != nullptr) *worst = std::max(*worst, found.worst);
@@ -158,7 +170,7 @@ Outcome Bench::compare_output(Stage stage, const std::string& check, const std::
                             found.unequal_zero_rows, output)));
   }
   Sums sums{found.norm_y, found.norm_b, found.norm_u, static_cast<double>(y.elements),
-            static_cast<double>(y.elements / y.row_elements)};
+            static_cast<double>(y.elements / truth.row_elements)};
   if (pool != nullptr) {
     Sums& pooled = (*pool)[output + "/" + draw_name_];
     pooled = {pooled.y + sums.y, pooled.b + sums.b, pooled.u + sums.u, pooled.elements + sums.elements,
@@ -180,9 +192,8 @@ Outcome Bench::compare_output(Stage stage, const std::string& check, const std::
 Result<double> Bench::norm_ratio() {
   double y = 0, b = 0;
   for (const std::string& output : data_.outputs()) {
-    View view = data_.view(output);
-    view.row_elements = truth_.outputs().at(output).row_elements;
-    AK_TRY(found, compare_with_truth(*context_, view, truth_.outputs().at(output), problem_.dtype, 0));
+    AK_TRY(found,
+           compare_with_truth(*context_, data_.view(output), truth_.outputs().at(output), problem_.dtype, 0));
     y += found.norm_y;
     b += found.norm_b;
   }
@@ -191,9 +202,8 @@ Result<double> Bench::norm_ratio() {
 
 Result<bool> Bench::within_bounds() {
   for (const std::string& output : data_.outputs()) {
-    View view = data_.view(output);
-    view.row_elements = truth_.outputs().at(output).row_elements;
-    AK_TRY(found, compare_with_truth(*context_, view, truth_.outputs().at(output), problem_.dtype, 0));
+    AK_TRY(found,
+           compare_with_truth(*context_, data_.view(output), truth_.outputs().at(output), problem_.dtype, 0));
     if (found.bad > 0) return false;
   }
   return true;

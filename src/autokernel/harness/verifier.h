@@ -78,6 +78,15 @@ class Bench {
 /// Runs trusted steps; a fault there is an error of ours.
 Status run_trusted(Context& context, std::span<const device::Step> steps);
 
+/// One execution of a candidate on a data set: zeroed workspaces, then its launches.
+Result<std::vector<device::Step>> candidate_steps(const Prepared& prepared, const DataSet& data,
+                                                  const Workspaces& workspaces);
+
+/// Poisons outputs and workspaces; nothing where guard.poison is off.
+Result<std::vector<device::Step>> poison_steps(Context& context, const DataSet& data,
+                                               const Workspaces& workspaces, std::uint64_t seed,
+                                               Poison poison);
+
 /// Launches that fill the inputs of `data` from a draw, with a probe applied.
 Result<std::vector<device::Step>> input_steps(Context& context, const Problem& problem, const DataSet& data,
                                               const op::Draw& draw, const op::Probe* probe,

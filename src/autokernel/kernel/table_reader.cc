@@ -15,20 +15,7 @@ constexpr std::string_view kExprHint =
 
 }  // namespace
 
-std::string child(std::string_view parent, std::string_view key) {
-  std::string pointer(parent);
-  pointer += '/';
-  for (const char c : key) {
-    if (c == '~') {
-      pointer += "~0";
-    } else if (c == '/') {
-      pointer += "~1";
-    } else {
-      pointer += c;
-    }
-  }
-  return pointer;
-}
+std::string child(std::string_view parent, std::string_view key) { return child_pointer(parent, key); }
 
 std::string child(std::string_view parent, std::size_t index) { return fmt::format("{}/{}", parent, index); }
 

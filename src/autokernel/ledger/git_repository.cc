@@ -6,6 +6,7 @@
 
 #include "autokernel/base/file.h"
 #include "autokernel/base/subprocess.h"
+#include "autokernel/base/text_lines.h"
 
 namespace ak::ledger {
 
@@ -54,16 +55,6 @@ std::vector<std::string> git_command(const fs::path& work_tree, std::vector<std:
   argv.insert(argv.end(), std::make_move_iterator(arguments.begin()),
               std::make_move_iterator(arguments.end()));
   return argv;
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 std::string trimmed(std::string_view text) {

@@ -7,21 +7,6 @@
 namespace ak::op {
 namespace {
 
-/// A key as a part of a JSON pointer.
-std::string escaped(std::string_view key) {
-  std::string text;
-  for (char c : key) {
-    if (c == '~') {
-      text += "~0";
-    } else if (c == '/') {
-      text += "~1";
-    } else {
-      text += c;
-    }
-  }
-  return text;
-}
-
 bool is_name_part(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -98,7 +83,7 @@ bool TomlTable::has(std::string_view key) const { return find(key) != nullptr; }
 
 std::vector<std::string> TomlTable::keys() const { return document_->keys_in_order(pointer_); }
 
-std::string TomlTable::pointer(std::string_view key) const { return pointer_ + "/" + escaped(key); }
+std::string TomlTable::pointer(std::string_view key) const { return child_pointer(pointer_, key); }
 
 tl::unexpected<Error> TomlTable::error(std::string_view key, std::string_view message,
                                        std::string_view hint) const {

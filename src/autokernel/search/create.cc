@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 #include "autokernel/search/strategies.h"
@@ -29,12 +30,16 @@ constexpr auto kNames = [] {
 
 std::span<const std::string_view> strategy_names() { return kNames; }
 
+Status check_strategy(std::string_view name) {
+  if (std::ranges::find(kNames, name) != kNames.end()) return {};
+  return usage_error("unknown strategy `{}`; the strategies are {}", name, fmt::join(kNames, ", "));
+}
+
 Result<std::unique_ptr<Strategy>> create(std::string_view name, const kernel::Space& space,
                                          StrategyOptions options) {
-  for (const Entry& entry : kEntries) {
-    if (entry.name == name) return entry.make(space, std::move(options));
-  }
-  return usage_error("unknown strategy '{}': choose one of {}", name, fmt::join(kNames, ", "));
+  AK_TRY_VOID(check_strategy(name));
+  const auto entry = std::ranges::find(kEntries, name, &Entry::name);
+  return entry->make(space, std::move(options));
 }
 
 }  // namespace ak::search

@@ -43,6 +43,8 @@ class Strategy {
 
 /// exhaustive, random, local, annealing, genetic, differential-evolution, gradient.
 std::span<const std::string_view> strategy_names();
+/// A usage error that lists the names, if there is no such strategy: before anything is written for it.
+Status check_strategy(std::string_view name);
 /// The space must outlive the strategy. An unknown name is an error that lists them.
 Result<std::unique_ptr<Strategy>> create(std::string_view name, const kernel::Space& space,
                                          StrategyOptions options);

@@ -1,6 +1,7 @@
 #include "autokernel/device/cpu/cpu_compiler.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -27,20 +28,15 @@ device::CompileOutcome failed(FailureKind kind, std::string check, std::string m
   return outcome;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 /// An entry that certainly is no kernel of this file.
 std::optional<std::string> unknown_entry(const Source& source, const Rewritten& code) {
   if (code.kernels_from_macros) return std::nullopt;
   for (const std::string& entry : source.entries) {
     if (std::find(code.kernels.begin(), code.kernels.end(), function_name(entry)) != code.kernels.end())
       continue;
-    return fmt::format("{}: entry `{}` is not a __global__ function of this file{}", display_name(source),
-                       entry, code.kernels.empty() ? "" : fmt::format(" (it has {})", joined(code.kernels)));
+    return fmt::format(
+        "{}: entry `{}` is not a __global__ function of this file{}", display_name(source), entry,
+        code.kernels.empty() ? "" : fmt::format(" (it has {})", fmt::join(code.kernels, ", ")));
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "autokernel/base/text_lines.h"
 #include "autokernel/device/cpu/translation_unit.h"
 
 namespace ak::cpu {
@@ -19,17 +20,6 @@ struct Diagnostic {
   int line = 0;
   std::string_view text;  ///< behind "error: "
 };
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    lines.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return lines;
-}
 
 /// `file:line:column: error: text`, also `fatal error` and without the column.
 std::optional<Diagnostic> parse_error(std::string_view line) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "autokernel/base/text_lines.h"
+
 namespace ak::cuda {
 namespace {
 
@@ -20,16 +22,6 @@ constexpr std::string_view kNameMap = "__nv_name_map";  // the file in which NVR
 bool is_noise(std::string_view line) {
   return line.starts_with("Remark:") || line.starts_with("Compilation terminated") ||
          (line.find("detected in the compilation of") != std::string_view::npos);
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 }  // namespace
