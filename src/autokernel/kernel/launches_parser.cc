@@ -68,7 +68,8 @@ Result<std::vector<Expr>> read_sizes(const TableReader& table, std::string_view 
 }
 
 Result<LaunchSpec> read_launch(const FileText& file, const TableReader& table, std::string_view code) {
-  AK_TRY_VOID(table.allow({"entry", "when", "grid", "block", "cluster", "shared_bytes", "cooperative", "args"}));
+  AK_TRY_VOID(
+      table.allow({"entry", "when", "grid", "block", "cluster", "shared_bytes", "cooperative", "args"}));
   LaunchSpec launch;
   AK_TRY(entry, table.string("entry"));
   if (!is_identifier(entry) || !mentions(code, entry)) {

@@ -13,9 +13,9 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 }  // namespace
 
 Status FamilyParser::check_match(const TomlTable& table) const {
-  AK_TRY_VOID(table.allow_keys({"aten", "args", "sequence", "casts", "tensors", "dims", "flags", "scalars",
-                                "transposed", "channels_last", "require", "absent", "halves", "flatten",
-                                "results"}));
+  AK_TRY_VOID(
+      table.allow_keys({"aten", "args", "sequence", "casts", "tensors", "dims", "flags", "scalars",
+                        "transposed", "channels_last", "require", "absent", "halves", "flatten", "results"}));
   if (table.has("aten") == table.has("sequence")) {
     return table.error("aten", "expected either `aten` with `args`, or `sequence`");
   }
