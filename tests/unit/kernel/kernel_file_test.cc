@@ -98,7 +98,7 @@ TEST(KernelFile, LaunchesWorkspacesAndTensorMapsAreRead) {
 }
 
 TEST(KernelFile, AByteOrderMarkIsNoPartOfTheText) {
-  const std::string text = "/* autokernel\ndtypes = [\"f32\"]\n[[launch]]\nentry = \"f\"\nargs = []\n*/ f";
+  const std::string text(plain_text(""));
   const auto file = parse("\xef\xbb\xbf" + text, "bom.cu");
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(file->text, text);
