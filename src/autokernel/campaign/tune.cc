@@ -32,7 +32,10 @@ Json to_json(const TuneResult& result) {
                {"decision", std::string(name(result.decision))},
                {"experiment", result.experiment},
                {"best", {{"config", to_json(result.best_config)}, {"time_us", to_json(result.best_time)}}},
-               {"start", {{"config", to_json(result.start_config)}, {"time_us", to_json(result.start_time)}}},
+               {"start",
+                {{"config", to_json(result.start_config)},
+                 {"time_us", to_json(result.start_time)},
+                 {"experiment", result.start_experiment}}},
                {"speedup", result.speedup},
                {"trials", result.trials},
                {"resumed_trials", result.resumed_trials},
@@ -45,9 +48,7 @@ Json to_json(const TuneResult& result) {
                {"wall_s", result.wall_s},
                {"device", {{"kind", result.device.kind}, {"name", result.device.name}}}};
   if (result.confirmation) {
-    json["confirmation"] = {{"ratio", result.confirmation->ratio},
-                            {"ci_low", result.confirmation->ci_low},
-                            {"ci_high", result.confirmation->ci_high}};
+    json["confirmation"] = to_json(*result.confirmation);
   }
   if (result.start_failure) {
     json["failure"] = to_json(*result.start_failure);
