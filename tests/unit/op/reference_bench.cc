@@ -165,6 +165,12 @@ Result<Arrays> ReferenceBench::run(const Family& family, std::string_view text, 
   AK_TRY(module, device_->load(*compiled.binary, device::Trust::kTrusted));
   AK_TRY(plan, kernel::make_plan(file, file.defaults, problem, signature, device_->info()));
   AK_TRY(tensors, allocate(family, problem, inputs));
+  for (const WorkspacePlan& space : plan.workspaces) {
+    device::BufferSpec spec;
+    spec.bytes = space.bytes;
+    AK_TRY(buffer, device_->allocate(spec));
+    tensors.emplace(space.name, Tensor{buffer, DType::kF32, 0, true});
+  }
   std::vector<device::Step> steps;
   for (const LaunchStep& step : plan.steps) {
     device::Launch launch;
