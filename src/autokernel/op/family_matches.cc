@@ -3,6 +3,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "autokernel/op/family_parser.h"
 
@@ -107,10 +108,12 @@ Status FamilyParser::read_match_tensors(const TomlTable& table, Match& match) co
     if (tensor.role != TensorRole::kOut && !tensor.optional && !match.tensors.contains(tensor.name))
       return table.error("", fmt::format("this match does not say what the tensor `{}` is", tensor.name));
   }
-  for (const auto& [key, list] : {std::pair{"flatten", &match.flatten}, std::pair{"halves", &match.halves},
-                                  std::pair{"has", &match.has}}) {
+  const std::vector<std::string> all = tensor_names(std::nullopt), inputs = tensor_names(TensorRole::kIn);
+  for (const auto& [key, list, known] :
+       {std::tuple{"flatten", &match.flatten, &all}, std::tuple{"halves", &match.halves, &inputs},
+        std::tuple{"has", &match.has, &inputs}}) {
     if (!table.has(key)) continue;
-    AK_TRY_VOID(check_listed(table, key, tensor_names(std::nullopt), "tensor"));
+    AK_TRY_VOID(check_listed(table, key, *known, known == &all ? "tensor" : "input"));
     AK_TRY(listed, table.strings(key));
     *list = std::move(listed);
   }
@@ -145,7 +148,7 @@ Status FamilyParser::read_match_values(const TomlTable& table, Match& match) con
     match.channels_last = std::move(flag);
   }
   if (table.has("absent")) {
-    AK_TRY_VOID(check_listed(table, "absent", {names.begin(), names.end()}, "argument of this match"));
+    AK_TRY_VOID(check_listed(table, "absent", {names.begin(), names.end()}, "argument"));
     AK_TRY(absent, table.strings("absent"));
     match.absent = std::move(absent);
   }
@@ -165,6 +168,8 @@ Result<Match> FamilyParser::read_match(const TomlTable& table) const {
                                 "has", "results"}));
   if (table.has("aten") == table.has("sequence"))
     return table.error("aten", "expected either `aten` with `args`, or `sequence`");
+  if (table.has("absent") && !table.has("aten"))
+    return table.error("absent", "only arguments of `aten` can be absent", "in a sequence: none");
   Match match;
   if (table.has("casts")) {
     AK_TRY(casts, table.string("casts"));
