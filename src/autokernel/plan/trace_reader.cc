@@ -83,6 +83,7 @@ class TraceReader {
 
   Result<Trace> run() {
     AK_TRY_VOID(read_root());
+    AK_TRY_VOID(expect_end());
     if (trace_.ops.empty() && trace_.work.empty()) {
       return usage_error(
           "{}: {} events, but none of a CPU op or a kernel: this is no trace of torch.profiler "
@@ -168,6 +169,18 @@ class TraceReader {
       }));
     }
     return {};
+  }
+
+  /// Nothing but blanks follows; also makes a source check its own end.
+  Status expect_end() {
+    for (;;) {
+      JsonCursor cursor({window_.data() + at_, size_ - at_});
+      cursor.peek();
+      at_ = static_cast<std::size_t>(cursor.position() - window_.data());
+      if (!cursor.at_end()) return broken(at_);
+      if (ended_) return {};
+      AK_TRY_VOID(fetch());
+    }
   }
 
   Status read_root_member() {

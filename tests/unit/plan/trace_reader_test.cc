@@ -83,7 +83,7 @@ TEST(TraceReader, ErrorsSayWhereAndWhy) {
   for (const std::size_t length : {1U, 20U, 300U})
     EXPECT_THAT(error_of(text.substr(0, length)), HasSubstr("truncated"));
   EXPECT_THAT(error_of(""), HasSubstr("empty"));
-  EXPECT_THAT(error_of("{\"traceEvents\": [{\"ph\" \"X\"}]}"), HasSubstr("byte 22: this is no JSON"));
+  EXPECT_THAT(error_of("{\"traceEvents\": [{\"ph\" \"X\"}]}"), HasSubstr("byte 23: this is no JSON"));
   EXPECT_THAT(error_of("{\"traceEvents\": [{}, {\"a\": [}]}]}"), HasSubstr("after 1 events"));
   EXPECT_THAT(error_of("[" + event("cpu_op", "aten::a", 1, 0, 0, "").replace(60, 0, "") + "]"), "(no error)");
   EXPECT_THAT(error_of(R"([{"ph": "X", "cat": "cpu_op", "name": "a", "ts": "soon", "dur": 1}])"),
