@@ -37,7 +37,7 @@ struct ScalarSpec {
   enum class Type { kFloat, kInt } type = Type::kFloat;
   double default_value = 0;
   std::optional<Expr> default_rsqrt;  ///< instead: the default is 1 / sqrt of this, e.g. of a head's D
-  std::vector<double> test_values;  ///< others that checks try; may be empty
+  std::vector<double> test_values;    ///< others that checks try; may be empty
 };
 
 struct FlagSpec {
