@@ -21,9 +21,13 @@ struct Parsed {
   CompareOptions compare;
   CompileOptions compile;
   TuneOptions tune;
+  PlanOptions plan;
+  ProfileOptions profile;
+  ExtractOptions extract;
   HistoryOptions history;
   OpsOptions ops;
   WorkerOptions worker;
+  std::string python;
   std::optional<std::string> strategy, budget, seed, threshold;
   Run run;
 };
@@ -115,6 +119,42 @@ void add_tune(CLI::App& app, Parsed& parsed) {
                 "only list the valid configs, in the order of the first guess");
 }
 
+void add_profile(CLI::App& app, Parsed& parsed) {
+  CLI::App& profile = subcommand(app, parsed, "profile", "run a PyTorch model under its profiler and plan it",
+                                 [&](Session& s) {
+                                   if (!parsed.python.empty())
+                                     parsed.profile.settings["python"] = parsed.python;
+                                   return run_profile(s, parsed.profile);
+                                 });
+  profile
+      .add_option("MODEL", parsed.profile.model, "Python file with build(device, dtype) -> (model, inputs)")
+      ->required();
+  profile.add_option("--python", parsed.python,
+                     "interpreter that has PyTorch (default: the setting `python`)");
+  profile.add_option("--torch-device", parsed.profile.torch_device,
+                     "auto, cpu, cuda, cuda:1 (default: auto)");
+  profile.add_option("--dtype", parsed.profile.dtype,
+                     "f32, f16, bf16 (default: bf16 on a GPU, f32 on a CPU)");
+  profile.add_option("--iterations", parsed.profile.iterations, "recorded (default: 1)")
+      ->check(CLI::Range(1, 1000));
+  profile.add_option("--warmup", parsed.profile.warmup, "before them (default: 3)")
+      ->check(CLI::Range(0, 1000));
+  profile.add_flag("--train", parsed.profile.train, "forward and backward pass instead of inference");
+  profile.add_flag("--compile", parsed.profile.compile, "under torch.compile");
+  profile.add_option("--top", parsed.profile.top, "rows to print (default: 20)");
+}
+
+void add_planning(CLI::App& app, Parsed& parsed) {
+  CLI::App& plan = subcommand(app, parsed, "plan", "rank what is worth optimizing in a torch.profiler trace",
+                              [&](Session& s) { return run_plan(s, parsed.plan); });
+  plan.add_option("TRACE", parsed.plan.file, "trace, .json or .json.gz (default: the plan of the workspace)");
+  plan.add_option("--top", parsed.plan.top, "rows to print (default: 20)");
+  CLI::App& extract = subcommand(app, parsed, "extract",
+                                 "make targets of the plan's first sites: targets/<id>/ in the workspace",
+                                 [&](Session& s) { return run_extract(s, parsed.extract); });
+  extract.add_option("--top", parsed.extract.top, "how many sites (default: 5)");
+}
+
 void add_history(CLI::App& app, Parsed& parsed) {
   CLI::App& log = subcommand(app, parsed, "log", "list the experiments of the workspace",
                              [&](Session& s) { return run_log(s, parsed.history); });
@@ -157,9 +197,9 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"optimize", "profile", "plan",   "extract", "launch",  "run",
-                                           "next",     "record",  "status", "revert",  "prompt",  "init",
-                                           "verify",   "ship",    "replay", "mcp",     "selftest"};
+  constexpr std::string_view kPlanned[] = {"optimize", "launch", "run",    "next",    "record",
+                                           "status",   "revert", "prompt", "init",    "verify",
+                                           "ship",     "replay", "mcp",    "selftest"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
   for (const CLI::App* sub :
@@ -186,6 +226,8 @@ int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted
   Parsed parsed;
   add_measuring(app, parsed);
   add_tune(app, parsed);
+  add_profile(app, parsed);
+  add_planning(app, parsed);
   add_history(app, parsed);
   add_about(app, parsed);
   bool names_command =

@@ -58,6 +58,29 @@ struct TuneOptions {
 };
 Result<int> run_tune(Session& session, const TuneOptions& options);
 
+struct PlanOptions {
+  std::string file;      ///< a trace; empty: the plan of the workspace
+  std::size_t top = 20;  ///< rows of text
+};
+Result<int> run_plan(Session& session, const PlanOptions& options);
+
+struct ProfileOptions {
+  std::string model;                            ///< a Python file with build(device, dtype)
+  std::map<std::string, std::string> settings;  ///< python
+  std::string torch_device, dtype;              ///< empty: auto
+  int iterations = 1;
+  int warmup = 3;
+  bool train = false;
+  bool compile = false;
+  std::size_t top = 20;
+};
+Result<int> run_profile(Session& session, const ProfileOptions& options);
+
+struct ExtractOptions {
+  std::size_t top = 5;
+};
+Result<int> run_extract(Session& session, const ExtractOptions& options);
+
 struct HistoryOptions {
   std::string target, tag;
   std::int64_t experiment = 0;
