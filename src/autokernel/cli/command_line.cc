@@ -21,6 +21,8 @@ struct Parsed {
   CompareOptions compare;
   CompileOptions compile;
   TuneOptions tune;
+  PlanOptions plan;
+  ExtractOptions extract;
   HistoryOptions history;
   OpsOptions ops;
   WorkerOptions worker;
@@ -115,6 +117,17 @@ void add_tune(CLI::App& app, Parsed& parsed) {
                 "only list the valid configs, in the order of the first guess");
 }
 
+void add_planning(CLI::App& app, Parsed& parsed) {
+  CLI::App& plan = subcommand(app, parsed, "plan", "rank what is worth optimizing in a torch.profiler trace",
+                              [&](Session& s) { return run_plan(s, parsed.plan); });
+  plan.add_option("TRACE", parsed.plan.file, "trace, .json or .json.gz (default: the plan of the workspace)");
+  plan.add_option("--top", parsed.plan.top, "rows to print (default: 20)");
+  CLI::App& extract = subcommand(app, parsed, "extract",
+                                 "make targets of the plan's first sites: targets/<id>/ in the workspace",
+                                 [&](Session& s) { return run_extract(s, parsed.extract); });
+  extract.add_option("--top", parsed.extract.top, "how many sites (default: 5)");
+}
+
 void add_history(CLI::App& app, Parsed& parsed) {
   CLI::App& log = subcommand(app, parsed, "log", "list the experiments of the workspace",
                              [&](Session& s) { return run_log(s, parsed.history); });
@@ -157,9 +170,9 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"optimize", "profile", "plan",   "extract", "launch",  "run",
-                                           "next",     "record",  "status", "revert",  "prompt",  "init",
-                                           "verify",   "ship",    "replay", "mcp",     "selftest"};
+  constexpr std::string_view kPlanned[] = {"optimize", "profile", "launch", "run",    "next",
+                                           "record",   "status",  "revert", "prompt", "init",
+                                           "verify",   "ship",    "replay", "mcp",    "selftest"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
   for (const CLI::App* sub :
@@ -186,6 +199,7 @@ int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted
   Parsed parsed;
   add_measuring(app, parsed);
   add_tune(app, parsed);
+  add_planning(app, parsed);
   add_history(app, parsed);
   add_about(app, parsed);
   bool names_command =

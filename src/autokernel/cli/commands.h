@@ -58,6 +58,17 @@ struct TuneOptions {
 };
 Result<int> run_tune(Session& session, const TuneOptions& options);
 
+struct PlanOptions {
+  std::string file;      ///< a trace; empty: the plan of the workspace
+  std::size_t top = 20;  ///< rows of text
+};
+Result<int> run_plan(Session& session, const PlanOptions& options);
+
+struct ExtractOptions {
+  std::size_t top = 5;
+};
+Result<int> run_extract(Session& session, const ExtractOptions& options);
+
 struct HistoryOptions {
   std::string target, tag;
   std::int64_t experiment = 0;
