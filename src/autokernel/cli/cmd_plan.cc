@@ -7,6 +7,7 @@
 #include "autokernel/cli/commands.h"
 #include "autokernel/plan/extract.h"
 #include "autokernel/plan/plan.h"
+#include "autokernel/roofline/gpu_table.h"
 
 namespace ak::cli {
 namespace {
@@ -104,7 +105,16 @@ Result<plan::Plan> plan_of_trace(Session& session, const std::string& file) {
   AK_TRY(traits, plan::embedded_op_traits());
   const plan::CallTree tree = plan::CallTree::build(trace);
   const plan::MatchedTrace matched = plan::match_trace(trace, tree, *registry, traits);
-  const std::optional<roofline::Peaks> peaks;
+  std::optional<roofline::Peaks> peaks;
+  if (!tree.on_cpu() && trace.device) {
+    AK_TRY(found, roofline::table_peaks(trace.device->name));
+    if (!found)
+      session.log().warning(
+          "the figures of `{}` are not known (data/gpus.toml): no floors, and sites are ranked by "
+          "their shares",
+          trace.device->name);
+    peaks = std::move(found);
+  }
   AK_TRY(made, plan::make_plan(trace, tree, matched, peaks));
   note_gaps(session, trace, made, tree.on_cpu());
   return made;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -10,7 +11,8 @@ namespace ak::plan {
 namespace {
 
 constexpr std::size_t kWindowBytes = 1u << 20;
-constexpr std::size_t kMaxValueBytes = 256u << 20;  // no event is this long
+constexpr std::size_t kMaxValueBytes = 256u << 20;      // no event is this long
+constexpr std::int64_t kMaxNs = std::int64_t{1} << 61;  // of a time, and of all durations
 constexpr char kArgumentSeparator = '\x1e';
 
 /// The members of one event that matter, as raw JSON.
@@ -231,7 +233,9 @@ class TraceReader {
     const std::optional<std::int64_t> start = parse_thousandths(event.start);
     const std::optional<std::int64_t> duration =
         event.duration.empty() ? std::optional<std::int64_t>(0) : parse_thousandths(event.duration);
-    if (!start || !duration || *duration < 0) {
+    const bool times = start && duration && std::abs(*start) < kMaxNs && *duration >= 0 &&
+                       (total_ns_ += std::min(*duration, kMaxNs)) < kMaxNs;
+    if (!times) {
       return usage_error("{}: event {} ({}): `ts` or `dur` is no time: `{}`, `{}`", name_, trace_.event_count,
                          event.name, event.start, event.duration);
     }
@@ -278,7 +282,8 @@ class TraceReader {
   std::string scratch_;
   std::vector<char> window_ = std::vector<char>(kWindowBytes);  // text [at_, size_), then a zero byte
   std::size_t at_ = 0, size_ = 0;
-  std::uint64_t passed_ = 0;  // bytes before the window
+  std::uint64_t passed_ = 0;   // bytes before the window
+  std::int64_t total_ns_ = 0;  // of all durations
   bool ended_ = false;
 };
 
