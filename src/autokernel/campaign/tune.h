@@ -60,6 +60,7 @@ struct TuneResult {
   std::map<std::string, std::size_t> failed;  ///< kind -> how many
   std::vector<ProblemWinner> problems;
   std::string stop_reason;
+  bool every_config_measured = false;  ///< the space is exhausted: another search of this file finds nothing
   std::optional<Failure> start_failure;  ///< the [defaults] do not pass: nothing was searched
   std::optional<Verdict> final_verdict;  ///< of the confirmed winner
   std::string kernel_path;               ///< the workspace's kernel.cu

@@ -69,6 +69,19 @@ struct ExtractOptions {
 };
 Result<int> run_extract(Session& session, const ExtractOptions& options);
 
+struct OptimizeOptions {
+  std::string model;                            ///< a trace; empty: goes on with the plan of the workspace
+  std::size_t top = 5;                          ///< sites
+  std::map<std::string, std::string> settings;  ///< flags: strategy, budget, seed, threshold
+};
+Result<int> run_optimize(Session& session, const OptimizeOptions& options);
+
+struct CampaignOptions {
+  std::size_t top = 5;
+};
+Result<int> run_status(Session& session, const CampaignOptions& options);
+Result<int> run_next(Session& session, const CampaignOptions& options);
+
 struct HistoryOptions {
   std::string target, tag;
   std::int64_t experiment = 0;
