@@ -26,6 +26,7 @@ class Campaign {
 
   Result<OptimizeResult> run() {
     result_.device = parts_.pool.hello().device;
+    measure_baselines();
     while (result_.stop_reason.empty()) {
       AK_TRY(queue, load());
       const QueuedTarget* next = queue.next();
@@ -48,6 +49,23 @@ class Campaign {
   }
 
  private:
+  /// Before any kernel is timed, since PyTorch wants the device for itself. Without them the campaign goes
+  /// on: nothing is compared with PyTorch then.
+  void measure_baselines() {
+    if (parts_.baselines == nullptr) return;
+    std::vector<torch::BaselineRequest> requests;
+    for (const OptimizeTarget& target : request_.targets) {
+      Result<const op::Family*> family = parts_.registry.find(target.target.op);
+      if (!family || (*family)->torch_module.empty()) continue;
+      for (const TargetProblem& each : target.target.problems) {
+        if (each.role == Role::kPrimary) requests.push_back({*family, each.problem});
+      }
+    }
+    parts_.log.info("timing PyTorch on {} problems", requests.size());
+    Result<std::vector<torch::Baseline>> measured = parts_.baselines->measure(requests);
+    if (!measured) parts_.log.warning("nothing is compared with PyTorch: {}", measured.error().message);
+  }
+
   /// Without the targets that cannot be measured at all.
   Result<Queue> load() {
     std::vector<QueueEntry> entries;

@@ -21,6 +21,7 @@
 #include "autokernel/ledger/settings.h"
 #include "autokernel/ledger/workspace.h"
 #include "autokernel/op/op_family.h"
+#include "autokernel/torch/baselines.h"
 #include "autokernel/worker/pool.h"
 
 namespace ak::campaign {
@@ -88,7 +89,8 @@ struct Parts {
   const Clock& clock;
   Log& log;
   std::string version;
-  bool sandboxed = true;  ///< how the pool's workers compile
+  bool sandboxed = true;                        ///< how the pool's workers compile
+  const torch::Baselines* baselines = nullptr;  ///< PyTorch's times, where they are wanted
 };
 
 class Tuner {

@@ -184,8 +184,9 @@ Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
   Progress progress("optimize", std::nullopt, session.clock(),
                     session.options().quiet ? Progress::Style::kNone : Progress::Style::kAuto);
   std::size_t configs = 0;
+  AK_TRY(baselines, session.baselines(pool->hello().device));
   AK_TRY(result, campaign::optimize({workspace, *pool, *registry, session.clock(), session.log(), kVersion,
-                                     !session.options().unsafe_no_sandbox},
+                                     !session.options().unsafe_no_sandbox, baselines ? &*baselines : nullptr},
                                     session.stop(), request, [&](const campaign::OptimizeProgress& now) {
                                       if (now.config == nullptr) {
                                         session.log().info("{}: {} ({:.1f} % of the time of all targets)",

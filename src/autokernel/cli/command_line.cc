@@ -80,6 +80,8 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   bench.add_option("--set", parsed.bench.set, "NAME=VALUE of a tunable; may be repeated")
       ->allow_extra_args(false);
   bench.add_flag("--quick", parsed.bench.quick, "smoke stage only, no timing");
+  bench.add_flag("--baseline", parsed.bench.baseline,
+                 "time PyTorch too (eager, fused, torch.compile); else only what is known is shown");
   bench.add_option("--seed", parsed.bench.seed, "hexadecimal seed of the inputs, to repeat a failure");
 
   CLI::App& compare =

@@ -25,7 +25,8 @@ struct BenchOptions {
   TargetOptions target;
   std::vector<std::string> set;
   bool quick = false;
-  std::string seed;  ///< hexadecimal; empty: a secret one
+  bool baseline = false;  ///< time PyTorch too
+  std::string seed;       ///< hexadecimal; empty: a secret one
 };
 Result<int> run_bench(Session& session, const BenchOptions& options);
 
