@@ -9,11 +9,14 @@ answered with its error, never with a time.
     {"id": "p0", "torch_py": "...", "flags": {}, "scalars": {}, "dims": {},
      "inputs": [{"name": "x", "shape": [4, 4], "dtype": "f16"}, {"name": "t", "shape": [4], "dtype": "i64", "low": 0, "high": 9}]}]}
 """
+import importlib.util
 import inspect
 import json
 import os
+import pathlib
 import statistics
 import sys
+import tempfile
 import time
 
 MAX_SETS = 64
@@ -100,30 +103,38 @@ class Timer:
         return statistics.median(times)
 
 
-def paths(torch, problem, with_compile):
+def module_of(text, folder):
+    """As a file of its own, which is what torch.compile expects of code."""
+    path = pathlib.Path(folder, f"family_{abs(hash(text)):x}.py")
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def paths(torch, problem, with_compile, folder):
     """(name, function of the inputs) for each way."""
-    family = {}
-    exec(compile(problem["torch_py"], "torch.py", "exec"), family)
+    family = module_of(problem["torch_py"], folder)
     values = {**problem["dims"], **problem["flags"], **problem["scalars"]}
-
-    def bound(function):
-        wanted = {name: values[name] for name in inspect.signature(function).parameters if name in values}
-        return lambda inputs: function(**inputs, **wanted)
-
-    found = [(name, bound(family[name])) for name in ("eager", "fused") if name in family]
-    if with_compile:
+    functions = {name: getattr(family, name) for name in ("eager", "fused") if hasattr(family, name)}
+    parameters = {name: inspect.signature(function).parameters for name, function in functions.items()}
+    if with_compile and "eager" in functions:
         torch._dynamo.reset()
-        compiled = torch.compile(family["eager"], mode="max-autotune-no-cudagraphs", dynamic=False)
-        wanted = {name: values[name] for name in inspect.signature(family["eager"]).parameters if name in values}
-        found.append(("compile", lambda inputs: compiled(**inputs, **wanted)))
+        functions["compile"] = torch.compile(functions["eager"], mode="max-autotune-no-cudagraphs", dynamic=False)
+        parameters["compile"] = parameters["eager"]
+    found = []
+    for name, function in functions.items():
+        wanted = {key: values[key] for key in parameters[name] if key in values}
+        found.append((name, lambda inputs, call=function, fixed=wanted: call(**inputs, **fixed)))
     return found
 
 
-def measure(torch, timer, problem, with_compile):
+def measure(torch, timer, problem, with_compile, folder):
     times, errors = {}, {}
     try:
         sets = timer.sets(problem)
-        ways = paths(torch, problem, with_compile)
+        ways = paths(torch, problem, with_compile, folder)
     except Exception as error:  # noqa: BLE001: any failure of a family's torch.py is an answer
         return times, {"all": short(error)}
     for name, function in ways:
@@ -153,11 +164,12 @@ def main():
     name = torch.cuda.get_device_name() if device == "cuda" else "cpu"
     answer(channel, torch=torch.__version__, cuda=torch.version.cuda, device=name, python=sys.executable)
     timer = Timer(torch, device, request["l2_bytes"], request["replays"])
-    for problem in request["problems"]:
-        times, errors = measure(torch, timer, problem, request["compile"])
-        answer(channel, id=problem["id"], times=times, errors=errors)
-        if device == "cuda":
-            torch.cuda.empty_cache()
+    with tempfile.TemporaryDirectory(prefix="autokernel-baselines-") as folder:
+        for problem in request["problems"]:
+            times, errors = measure(torch, timer, problem, request["compile"], folder)
+            answer(channel, id=problem["id"], times=times, errors=errors)
+            if device == "cuda":
+                torch.cuda.empty_cache()
     return 0
 
 
