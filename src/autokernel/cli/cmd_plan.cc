@@ -5,8 +5,7 @@
 #include "autokernel/base/file.h"
 #include "autokernel/base/text_table.h"
 #include "autokernel/cli/commands.h"
-#include "autokernel/plan/extract.h"
-#include "autokernel/plan/plan.h"
+#include "autokernel/cli/planning.h"
 #include "autokernel/roofline/gpu_table.h"
 
 namespace ak::cli {
@@ -91,6 +90,8 @@ void note_gaps(Session& session, const plan::Trace& trace, const plan::Plan& pla
   }
 }
 
+}  // namespace
+
 Result<plan::Plan> plan_of_trace(Session& session, const std::string& file) {
   AK_TRY(registry, session.registry());
   AK_TRY(trace, plan::read_trace(file));
@@ -131,7 +132,54 @@ Result<plan::Plan> stored_plan(Session& session, const std::filesystem::path& fo
   return plan::plan_from_json(json, file.string(), *registry);
 }
 
-}  // namespace
+Status store_plan(const ledger::Workspace& workspace, const plan::Plan& plan) {
+  return write_file_atomic(plan_file(workspace), plan::to_json(plan).dump(1) + "\n");
+}
+
+Result<std::vector<plan::Extraction>> extract_targets(Session& session, ledger::Workspace& workspace,
+                                                      const plan::Plan& plan, std::size_t top) {
+  AK_TRY(registry, session.registry());
+  std::vector<plan::Extraction> extractions;
+  for (const plan::PlanSite* site : plan::by_priority(plan)) {
+    if (extractions.size() == top) break;
+    AK_TRY(extraction, plan::extract(*site, *registry));
+    if (!extraction.kernel_name.empty())
+      AK_TRY_VOID(workspace.add_target(extraction.target, extraction.toml, extraction.kernel_text));
+    extractions.push_back(std::move(extraction));
+  }
+  return extractions;
+}
+
+Result<std::vector<campaign::OptimizeTarget>> measurable_targets(Session& session,
+                                                                 const ledger::Workspace& workspace,
+                                                                 const plan::Plan& plan, std::size_t top,
+                                                                 const DeviceInfo& device,
+                                                                 std::vector<std::string>& why_not) {
+  std::vector<campaign::OptimizeTarget> targets;
+  for (const plan::PlanSite* site : plan::by_priority(plan)) {
+    if (top-- == 0) break;
+    const std::filesystem::path kernel = workspace.target_folder(site->id) / "kernel.cu";
+    std::error_code ignored;
+    if (!std::filesystem::exists(kernel, ignored)) {
+      why_not.push_back(
+          fmt::format("{}: no kernel of {} covers {}", site->id, site->problem.op, site->problem.label()));
+      continue;
+    }
+    Result<LoadedKernel> loaded = load_kernel(session, kernel.string(), {}, device);
+    if (!loaded) {
+      why_not.push_back(fmt::format("{}: {}", site->id, loaded.error().message));
+      continue;
+    }
+    campaign::OptimizeTarget target;
+    target.entry = {loaded->target.id, site->id, site->problem.label(), site->time_us,
+                    site->floor_us.value_or(0)};
+    target.target = std::move(loaded->target);
+    target.kernel_name = loaded->file.name;
+    target.kernel_text = loaded->file.text;
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
 
 Result<int> run_plan(Session& session, const PlanOptions& options) {
   plan::Plan made;
@@ -142,7 +190,7 @@ Result<int> run_plan(Session& session, const PlanOptions& options) {
     AK_TRY(planned, plan_of_trace(session, options.file));
     made = std::move(planned);
     AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
-    AK_TRY_VOID(write_file_atomic(plan_file(workspace), plan::to_json(made).dump(1) + "\n"));
+    AK_TRY_VOID(store_plan(workspace, made));
   }
   if (session.options().json) {
     session.print_json(plan::to_json(made));
@@ -155,22 +203,18 @@ Result<int> run_plan(Session& session, const PlanOptions& options) {
 Result<int> run_extract(Session& session, const ExtractOptions& options) {
   AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
   AK_TRY(planned, stored_plan(session, workspace.folder()));
-  AK_TRY(registry, session.registry());
+  AK_TRY(extractions, extract_targets(session, workspace, planned, options.top));
   Json targets = Json::array();
   std::string text;
-  std::size_t left = options.top;
-  for (const plan::PlanSite* site : plan::by_priority(planned)) {
-    if (left-- == 0) break;
-    AK_TRY(extraction, plan::extract(*site, *registry));
-    const std::filesystem::path folder = workspace.target_folder(site->id);
+  for (const plan::Extraction& extraction : extractions) {
+    const std::string& id = extraction.target.id;
+    const std::filesystem::path folder = workspace.target_folder(id);
     const bool covered = !extraction.kernel_name.empty();
-    if (covered)
-      AK_TRY_VOID(workspace.add_target(extraction.target, extraction.toml, extraction.kernel_text));
-    text += covered ? fmt::format("{}  {}  from {}\n", (folder / "kernel.cu").string(), site->problem.label(),
-                                  extraction.kernel_name)
-                    : fmt::format("{}: not extracted\n", site->id);
+    text += covered ? fmt::format("{}  {}  from {}\n", (folder / "kernel.cu").string(),
+                                  extraction.target.problems.front().problem.label(), extraction.kernel_name)
+                    : fmt::format("{}: not extracted\n", id);
     for (const std::string& note : extraction.notes) text += fmt::format("  {}\n", note);
-    targets.push_back({{"id", site->id},
+    targets.push_back({{"id", id},
                        {"folder", covered ? Json(folder.string()) : Json()},
                        {"kernel", covered ? Json(extraction.kernel_name) : Json()},
                        {"notes", extraction.notes}});

@@ -25,7 +25,8 @@ struct BenchOptions {
   TargetOptions target;
   std::vector<std::string> set;
   bool quick = false;
-  std::string seed;  ///< hexadecimal; empty: a secret one
+  bool baseline = false;  ///< time PyTorch too
+  std::string seed;       ///< hexadecimal; empty: a secret one
 };
 Result<int> run_bench(Session& session, const BenchOptions& options);
 
@@ -80,6 +81,19 @@ struct ExtractOptions {
   std::size_t top = 5;
 };
 Result<int> run_extract(Session& session, const ExtractOptions& options);
+
+struct OptimizeOptions {
+  std::string model;                            ///< a trace; empty: goes on with the plan of the workspace
+  std::size_t top = 5;                          ///< sites
+  std::map<std::string, std::string> settings;  ///< flags: strategy, budget, seed, threshold
+};
+Result<int> run_optimize(Session& session, const OptimizeOptions& options);
+
+struct CampaignOptions {
+  std::size_t top = 5;
+};
+Result<int> run_status(Session& session, const CampaignOptions& options);
+Result<int> run_next(Session& session, const CampaignOptions& options);
 
 struct HistoryOptions {
   std::string target, tag;

@@ -118,6 +118,7 @@ Result<Target> rehearsal(Session& session, const op::Family& family, const kerne
     }
     if (each.problem.label() == before) continue;
     reduced = true;
+    if (each.role != Role::kPrimary) continue;
     session.log().info("rehearsal: {} is too large for this device, {} stands for it", before,
                        each.problem.label());
   }
