@@ -142,7 +142,7 @@ Result<int> run_plan(Session& session, const PlanOptions& options) {
     AK_TRY(planned, plan_of_trace(session, options.file));
     made = std::move(planned);
     AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
-    AK_TRY_VOID(write_file_atomic(plan_file(workspace), plan::to_json(made).dump(1) + "\n"));
+    AK_TRY_VOID(write_file_atomic(plan_file(workspace), plan::stored_json(made).dump(1) + "\n"));
   }
   if (session.options().json) {
     session.print_json(plan::to_json(made));
