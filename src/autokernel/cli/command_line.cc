@@ -29,8 +29,7 @@ struct Parsed {
   HistoryOptions history;
   OpsOptions ops;
   WorkerOptions worker;
-  std::string python;
-  std::optional<std::string> strategy, budget, seed, threshold;
+  std::optional<std::string> strategy, budget, seed, threshold, python;
   /// Those of the four that were given, by the setting's name.
   std::map<std::string, std::string> search_settings() const {
     std::map<std::string, std::string> given;
@@ -133,8 +132,7 @@ void add_tune(CLI::App& app, Parsed& parsed) {
 void add_profile(CLI::App& app, Parsed& parsed) {
   CLI::App& profile = subcommand(app, parsed, "profile", "run a PyTorch model under its profiler and plan it",
                                  [&](Session& s) {
-                                   if (!parsed.python.empty())
-                                     parsed.profile.settings["python"] = parsed.python;
+                                   if (parsed.python) parsed.profile.settings["python"] = *parsed.python;
                                    return run_profile(s, parsed.profile);
                                  });
   profile
