@@ -37,7 +37,7 @@ Result<DataSet> DataSet::allocate(device::Device& device, const op::Family& fami
   std::vector<std::pair<const op::TensorSpec*, device::Access>> wanted;
   for (const op::TensorSpec* tensor : family.inputs(problem)) {
     set.inputs_.push_back(tensor->name);
-    wanted.emplace_back(tensor, device::Access::kReadOnly);
+    wanted.emplace_back(tensor, placement.inputs);
   }
   for (const op::TensorSpec* tensor : family.outputs(problem)) {
     if (tensor->role == op::TensorRole::kInOut) {

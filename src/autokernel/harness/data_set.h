@@ -14,6 +14,7 @@ struct Placement {
   device::Guard guard = device::Guard::kRedZone;
   std::uint32_t skew = 0;  ///< in units of each tensor's declared alignment
   enum class Order { kDeclared, kReversed } order = Order::kDeclared;
+  device::Access inputs = device::Access::kReadOnly;  ///< writable only where guard.input is off
 };
 
 class DataSet {

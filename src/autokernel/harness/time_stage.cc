@@ -41,9 +41,10 @@ Outcome Pipeline::time_problem(const TargetProblem& target_problem, const op::Dr
   AK_TRY(timed, time_candidate(context_, references_, request));
   if (incumbent_) incumbent_->unload();
   if (auto* failure = std::get_if<Failure>(&timed)) return std::optional(std::move(*failure));
-  AK_TRY(timing, make_timing(target_problem, std::get<TimedRounds>(timed)));
-  AK_TRY_VOID(
-      measure_floor(timing, std::get<TimedRounds>(timed).execution_bytes, std::get<TimedRounds>(timed).sets));
+  const auto& rounds = std::get<TimedRounds>(timed);
+  verdict_.flags.insert(verdict_.flags.end(), rounds.flags.begin(), rounds.flags.end());
+  AK_TRY(timing, make_timing(target_problem, rounds));
+  AK_TRY_VOID(measure_floor(timing, rounds.execution_bytes, rounds.sets));
   verdict_.timings.push_back(std::move(timing));
   return std::optional<Failure>();
 }

@@ -75,6 +75,9 @@ class Bench {
   Poison poison_ = Poison::kNan;
 };
 
+/// The placement under the checks that are on: inputs that a candidate may write where guard.input is off.
+Placement allowed(const Context& context, Placement placement);
+
 /// Runs trusted steps; a fault there is an error of ours.
 Status run_trusted(Context& context, std::span<const device::Step> steps);
 

@@ -64,6 +64,7 @@ class Runner {
     AK_TRY(job_json, fields.get_object("job"));
     AK_TRY(job, harness::job_from_json(*job_json, "judge.job"));
     AK_TRY(verdict, harness_->judge(job));
+    verdict.selftest = verdict.selftest || options_.selftest;
     return Json{{"type", "verdict"}, {"verdict", ak::to_json(verdict)}, {"usable", parts_.device->usable()}};
   }
 
