@@ -71,6 +71,7 @@ class Bench {
   Workspaces workspaces_;
   std::vector<device::Step> launches_;
   std::string draw_name_;
+  bool zero_mean_ = true;
   std::uint64_t poison_seed_ = 0;
   Poison poison_ = Poison::kNan;
 };
