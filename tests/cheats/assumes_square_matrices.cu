@@ -2,7 +2,7 @@
 about = "takes the rows of b to be K long"
 dims = "M=32,N=32,K=32"
 kind = "wrong"
-cpu = ["shape.hidden"]
+cpu = ["shape.hidden", "shape.edge"]
 */
 /* autokernel
 op = "matmul"

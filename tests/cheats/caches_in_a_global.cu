@@ -2,36 +2,34 @@
 about = "keeps its result in a global and replays it for the same pointer"
 dims = "M=8,N=128"
 kind = "audit"
-cpu = ["audit.state"]
+cpu = ["audit.state", "input.secret", "numeric", "isolate", "input.probe"]
 */
 /* autokernel
 op = "rmsnorm"
 dtypes = ["f32"]
 [[launch]]
 entry = "rmsnorm"
-grid = ["M"]
-block = [32]
-args = ["x", "weight", "residual", "y", "stream", "N", "eps"]
+grid = [1]
+block = [1]
+args = ["x", "weight", "y", "M", "N", "eps"]
 */
 __device__ float cached[8192];
 __device__ const float* cached_for;
 
-extern "C" __global__ void rmsnorm(const float* x, const float* weight, const float* residual, float* y, float* stream, int N, float eps) {
-  if (cached_for == x) {
-    for (int i = threadIdx.x; i < N; i += 32) y[(long long)blockIdx.x * N + i] = cached[blockIdx.x * N + i];
+extern "C" __global__ void rmsnorm(const float* x, const float* weight, float* y, int M, int N, float eps) {
+  const bool fits = M * N <= 8192;
+  if (fits && cached_for == x) {
+    for (int i = 0; i < M * N; ++i) y[i] = cached[i];
     return;
   }
-  const long long row = (long long)blockIdx.x * N;
-  if (threadIdx.x == 0) {
-    float squares = 0;
-    for (int i = 0; i < N; ++i) {
-      const float v = HAS_RESIDUAL ? x[row + i] + residual[row + i] : x[row + i];
-      if (HAS_RESIDUAL) stream[row + i] = v;
-      squares += v * v;
-    }
-    const float rstd = 1.0f / sqrtf(squares / N + eps);
-    for (int i = 0; i < N; ++i) y[row + i] = (HAS_RESIDUAL ? stream[row + i] : x[row + i]) * rstd * weight[i];
-  }
-  for (int i = threadIdx.x; i < N; i += 32) cached[blockIdx.x * N + i] = y[row + i];
   cached_for = x;
+  for (int row = 0; row < M; ++row, x += N, y += N) {
+    float squares = 0;
+    for (int i = 0; i < N; ++i) squares += x[i] * x[i];
+    const float rstd = 1.0f / sqrtf(squares / N + eps);
+    for (int i = 0; i < N; ++i) {
+      y[i] = x[i] * rstd * weight[i];
+      if (fits) cached[row * N + i] = y[i];
+    }
+  }
 }

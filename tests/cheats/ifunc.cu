@@ -19,7 +19,7 @@ extern "C" Answer choose() { return one; }
 extern "C" int chosen() __attribute__((ifunc("choose")));
 
 extern "C" __global__ void rmsnorm(const float* x, const float* weight, const float* residual, float* y, float* stream, int N, float eps) {
-  if (chosen() == N) return;
+  if (chosen() == 0) return;
   const long long row = (long long)blockIdx.x * N;
   if (threadIdx.x == 0) {
     float squares = 0;

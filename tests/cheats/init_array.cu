@@ -2,7 +2,8 @@
 about = "puts a function into the list of those that run at load"
 dims = "M=8,N=128"
 kind = "audit"
-cpu = ["audit.symbols"]
+cpu = ["audit.symbols", "fault"]
+runs = false
 */
 /* autokernel
 op = "rmsnorm"

@@ -2,7 +2,7 @@
 about = "softmax that overflows for large logits"
 dims = "ROWS=8,COLS=128"
 kind = "wrong"
-cpu = ["numeric"]
+cpu = ["input.secret", "numeric", "shape.edge"]
 */
 /* autokernel
 op = "softmax"

@@ -2,7 +2,8 @@
 about = "prints what a script might look for"
 dims = "M=8,N=128"
 kind = "audit"
-cpu = ["audit.symbols"]
+cpu = ["audit.symbols", "fault"]
+runs = false
 */
 /* autokernel
 op = "rmsnorm"

@@ -2,7 +2,7 @@
 about = "reads an element behind its last row"
 dims = "M=8,N=128"
 kind = "out_of_bounds"
-cpu = ["guard.edge"]
+cpu = ["guard.edge", "checked.bounds"]
 */
 /* autokernel
 op = "rmsnorm"

@@ -2,7 +2,8 @@
 about = "asks for a function of libc that need not be there"
 dims = "M=8,N=128"
 kind = "audit"
-cpu = ["audit.symbols"]
+cpu = ["audit.symbols", "fault"]
+runs = false
 */
 /* autokernel
 op = "rmsnorm"

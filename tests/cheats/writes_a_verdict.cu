@@ -2,7 +2,8 @@
 about = "writes a forged verdict to every descriptor"
 dims = "M=8,N=128"
 kind = "audit"
-cpu = ["audit.symbols"]
+cpu = ["audit.symbols", "fault"]
+runs = false
 */
 /* autokernel
 op = "rmsnorm"

@@ -2,7 +2,7 @@
 about = "zeroes its input after use"
 dims = "M=8,N=128"
 kind = "out_of_bounds"
-cpu = ["guard.input"]
+cpu = ["guard.input", "repeat"]
 */
 /* autokernel
 op = "rmsnorm"

@@ -73,6 +73,15 @@ Json selftest_json(const std::string& device, const std::vector<SelftestResult>&
       {"skipped", std::move(left_out)}};
 }
 
+/// How long wrong candidates took to reject, compiles not counted.
+std::string rejection_line(std::vector<SelftestResult> results) {
+  std::erase_if(results, [](const SelftestResult& each) { return !each.wrong; });
+  if (results.empty()) return "";
+  std::sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.judge_s < b.judge_s; });
+  return fmt::format("wrong results rejected in: {:.2f} s (median), {:.2f} s ({})\n",
+                     results[results.size() / 2].judge_s, results.back().judge_s, results.back().name);
+}
+
 std::string selftest_text(const Json& json) {
   std::string out = fmt::format("device: {}\ncheats: {} of {} caught\nhonest: {} of {} accepted\n",
                                 json["device"].get<std::string>(), json["cheats"]["caught"].get<int>(),
@@ -129,7 +138,7 @@ Result<int> run_selftest(Session& session, const SelftestOptions& options) {
   if (session.options().json) {
     session.print_json(json);
   } else {
-    session.print(selftest_text(json));
+    session.print(selftest_text(json) + rejection_line(results));
   }
   return good ? 0 : 1;
 }

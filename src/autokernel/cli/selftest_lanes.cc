@@ -26,6 +26,7 @@ class Lane {
     SelftestResult result{.name = planted.name, .cheat = !planted.kind.empty()};
     AK_TRY(job, selftest_job(planted, *plan_.registry));
     AK_TRY(verdict, judge(planted, job, {}, kDeadline));
+    result.wrong = verdict.failure && verdict.failure->kind == FailureKind::kWrong;
     result.judge_s = verdict.wall_s - verdict.compile_s;
     if (!result.cheat) {
       result.good = verdict.passed;
@@ -50,8 +51,16 @@ class Lane {
   Status prove(const SelftestCase& planted, const harness::Job& job, Verdict verdict, SelftestResult& result) {
     const std::vector<std::string>& listed = planted.checks.at(plan_.device);
     std::vector<std::string> fired;
+    std::string surprise;  // what first differs from the list
+    auto look = [&] {
+      const std::size_t at = fired.size();
+      const bool expected = verdict.failure ? at < listed.size() && verdict.failure->check == listed[at]
+                                            : at == listed.size();
+      if (!expected && surprise.empty()) surprise = said(verdict);
+    };
     while (fired.size() < kLongestChain && verdict.failure) {
       const bool again = std::find(fired.begin(), fired.end(), verdict.failure->check) != fired.end();
+      look();
       fired.push_back(verdict.failure->check);
       if (again || (!planted.runs && fired.size() >= listed.size())) break;
       AK_TRY(next, judge(planted, job, fired, planted.hangs ? kHangDeadline : kDeadline));
@@ -62,10 +71,12 @@ class Lane {
         return {};
       }
     }
+    look();
     result.proved = fired == listed;
-    if (!*result.proved && result.why.empty()) {
-      result.why = fmt::format("listed [{}], fired [{}], then {}", fmt::join(listed, ", "), fmt::join(fired, ", "),
-                               said(verdict));
+    if (!*result.proved) {
+      if (!result.why.empty()) result.why += "; ";
+      result.why += fmt::format("listed [{}], fired [{}], then {} ({})", fmt::join(listed, ", "),
+                                fmt::join(fired, ", "), verdict.passed ? "it passed" : "it failed", surprise);
     }
     return {};
   }

@@ -18,6 +18,7 @@ struct SelftestResult {
   std::string name;
   bool cheat = false;
   bool good = false;               ///< a cheat caught as listed, an honest kernel accepted
+  bool wrong = false;              ///< its first failure is of the kind `wrong`
   std::optional<bool> proved;      ///< of cheats, with --mutate
   std::string why;                 ///< of what is not good or not proved
   double judge_s = 0;              ///< of the first verdict, without compiling

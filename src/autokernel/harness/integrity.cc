@@ -106,7 +106,7 @@ Status Pipeline::explain(Failure& failure) {
   bool explicable = failure.kind == FailureKind::kWrong || failure.kind == FailureKind::kCrash ||
                     failure.kind == FailureKind::kNondeterministic ||
                     failure.kind == FailureKind::kOutOfBounds;
-  if (!explicable || !failed_on_ || job_.depth == Depth::kTrial || !context_.device.info().checked_build ||
+  if (!explicable || !failed_on_ || !context_.checks.complete() || job_.depth == Depth::kTrial || !context_.device.info().checked_build ||
       failure.check.starts_with("checked.")) {
     return {};
   }
