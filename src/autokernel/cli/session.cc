@@ -96,6 +96,9 @@ Result<std::string> Session::device_kind() const {
   AK_TRY(values, settings({}));
   std::string kind = values.get_text("device");
   if (kind == "auto") return std::string("cpu");  // the CUDA device measures nothing yet
+  if (kind != "cpu" && kind != "cuda") {
+    return usage_error("device `{}`: expected auto, cpu or cuda", kind);
+  }
   return kind;
 }
 
@@ -109,6 +112,8 @@ std::vector<std::string> Session::worker_command(const std::string& device) cons
 Result<std::unique_ptr<worker::Pool>> Session::start_pool() {
   AK_TRY(families, registry());
   AK_TRY(device, device_kind());
+  AK_TRY(values, settings({}));
+  for (const std::string& warning : values.warnings()) log_.warning("{}", warning);
   worker::PoolOptions options;
   options.command = worker_command(device);
   options.compilers = std::max(1U, std::thread::hardware_concurrency());
