@@ -20,7 +20,7 @@ Result<Source> reference_source(const op::Family& family, const Problem& problem
 }
 
 Result<std::vector<device::Step>> References::steps(const op::Family& family, const Problem& problem,
-                                                    const DataSet& data, const Truth& truth) {
+                                                    const DataSet& data, Truth& truth) {
   auto cached = files_.find(family.hash);
   if (cached == files_.end()) {
     AK_TRY(parsed, kernel::parse(family.reference, family.name + "/reference.cu"));
@@ -36,7 +36,7 @@ Result<std::vector<device::Step>> References::steps(const op::Family& family, co
     module = modules_.emplace(key, std::move(loaded)).first;
   }
   AK_TRY(plan, kernel::make_plan(file, file.defaults, problem, reference_signature(family), device_.info()));
-  std::vector<device::Step> steps;
+  AK_TRY(steps, truth.prepare_workspaces(device_, plan));
   for (const LaunchStep& step : plan.steps) {
     AK_TRY(launch, bind(step, module->second.id, module->second.binary, [&](const std::string& name) {
              std::optional<device::BufferRef> ref = truth.find(name);

@@ -13,8 +13,9 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 }  // namespace
 
 Status FamilyParser::check_match(const TomlTable& table) const {
-  AK_TRY_VOID(table.allow_keys({"aten", "args", "sequence", "casts", "tensors", "dims", "flags", "scalars",
-                                "transposed", "channels_last", "require", "flatten", "results"}));
+  AK_TRY_VOID(
+      table.allow_keys({"aten", "args", "sequence", "casts", "tensors", "dims", "flags", "scalars",
+                        "transposed", "channels_last", "require", "absent", "halves", "flatten", "results"}));
   if (table.has("aten") == table.has("sequence")) {
     return table.error("aten", "expected either `aten` with `args`, or `sequence`");
   }
@@ -29,11 +30,16 @@ Status FamilyParser::check_match(const TomlTable& table) const {
       AK_TRY(arg, tensors.string(key));
       if (!contains(args, arg)) return tensors.error(key, fmt::format("`{}` is not among `args`", arg));
     }
+    if (table.has("absent")) AK_TRY_VOID(check_listed(table, "absent", args, "argument"));
     AK_TRY_VOID(check_listed(table, "results", tensor_names(TensorRole::kOut), "output"));
   } else {
     AK_TRY(steps, table.strings("sequence"));
     if (steps.empty()) return table.error("sequence", "at least one step is needed");
   }
+  if (table.has("absent") && !table.has("aten")) {
+    return table.error("absent", "only arguments of `aten` can be absent", "in a sequence: none");
+  }
+  if (table.has("halves")) AK_TRY_VOID(check_listed(table, "halves", tensor_names(TensorRole::kIn), "input"));
   if (table.has("flatten")) AK_TRY_VOID(check_listed(table, "flatten", tensor_names(std::nullopt), "tensor"));
   for (std::string_view key : {"flags", "transposed"}) {
     if (!table.has(key)) continue;

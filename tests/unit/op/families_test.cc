@@ -94,6 +94,50 @@ TEST(Softmax, AMaskRowIsSharedUnlessEachHasItsOwn) {
   EXPECT_EQ(*compulsory_bytes(softmax, problem(softmax, "ROWS=10,COLS=20,MASK_ROWS=1,mask")), 4 * 600);
 }
 
+TEST(CrossEntropy, TheLossIsOneNumberUnlessEachRowHasItsOwn) {
+  const Family& loss = family("cross_entropy");
+  const TensorSpec& output = *loss.tensor("loss");
+  const Problem rows = problem(loss, "ROWS=10,V=20", DType::kF16);
+  const Problem mean = problem(loss, "ROWS=10,V=20,REDUCTION=1", DType::kF16);
+  EXPECT_THAT(*shape_of(loss, output, rows), ::testing::ElementsAre(10));
+  EXPECT_THAT(*shape_of(loss, output, mean), ::testing::ElementsAre(1));
+  EXPECT_EQ(dtype_of(output, rows), DType::kF32);
+  EXPECT_EQ(rows.scalars.at("IGNORE"), -100);
+  EXPECT_EQ(*compulsory_bytes(loss, rows), 2 * 200 + 8 * 10 + 4 * 10);
+  EXPECT_EQ(*compulsory_bytes(loss, mean), 2 * 200 + 8 * 10 + 4);
+}
+
+/// The draw that is timed must not ignore rows: costs count them all.
+TEST(CrossEntropy, TheTimedDrawIgnoresNoRow) {
+  for (const Draw& draw : family("cross_entropy").draws) {
+    if (std::find(draw.stages.begin(), draw.stages.end(), Stage::kTime) == draw.stages.end()) continue;
+    EXPECT_FALSE(draw.tensors.at("targets").params.contains("special_share"));
+  }
+}
+
+TEST(Layernorm, CostsCountTheResidualStream) {
+  const Family& layernorm = family("layernorm");
+  EXPECT_EQ(*compulsory_bytes(layernorm, problem(layernorm, "M=10,N=20", DType::kF16)), 2 * (400 + 40));
+  EXPECT_EQ(*compulsory_bytes(layernorm, problem(layernorm, "M=10,N=20,residual", DType::kF16)),
+            2 * (800 + 40));
+  EXPECT_EQ(*useful_flops(layernorm, problem(layernorm, "M=10,N=20")), 1600);
+}
+
+TEST(Reduce, CostsAreThoseOfOneRead) {
+  const Family& reduce = family("reduce");
+  EXPECT_EQ(*compulsory_bytes(reduce, problem(reduce, "ROWS=10,COLS=20", DType::kBF16)), 2 * 10 * 21);
+}
+
+TEST(RotaryEmbedding, TablesAreSharedUnlessEachBatchHasItsOwn) {
+  const Family& rotary = family("rotary_embedding");
+  const std::string_view size = "B=2,H=3,S=5,D=8";
+  EXPECT_EQ(*compulsory_bytes(rotary, problem(rotary, size)), 4 * (2 * 240 + 40));
+  EXPECT_EQ(*compulsory_bytes(rotary, problem(rotary, std::string(size) + ",COS_BATCH=1")),
+            4 * (2 * 240 + 80));
+  EXPECT_EQ(*useful_flops(rotary, problem(rotary, size)), 720);
+  EXPECT_FALSE(make_problem(rotary, *parse_size(rotary, "B=2,H=3,S=5,D=7"), DType::kF32));
+}
+
 TEST(Matmul, TransposedShapesSwap) {
   const Family& matmul = family("matmul");
   const Problem both = problem(matmul, "M=2,N=3,K=5,TRANS_A=1,TRANS_B=1");

@@ -159,6 +159,21 @@ TEST(FamilyError, AMatchBindsKnownTensorsToItsArguments) {
   EXPECT_THAT(error_with("{ x = \"self\", ", "{ z = \"self\", "), HasSubstr("`z` is no tensor"));
 }
 
+TEST(FamilyError, AMatchNamesArgumentsThatMustBeAbsentAndInputsReadByHalf) {
+  const auto with = [](const std::string& line) {
+    return message_of(load_text(changed("results = [\"y\"]\n", "results = [\"y\"]\n" + line + "\n")));
+  };
+  EXPECT_EQ(with("absent = [\"index\"]\nhalves = [\"x\"]"), "(no error)");
+  EXPECT_THAT(with("absent = [\"weight\"]"), HasSubstr("`weight` is no argument"));
+  EXPECT_THAT(with("halves = [\"y\"]"), HasSubstr("`y` is no input"));
+  EXPECT_THAT(
+      error_with(
+          "aten = \"aten::scale_rows\"\nargs = [\"self\", \"index\"]\ntensors = { x = \"self\", index = "
+          "\"index\" }\nresults",
+          "sequence = [\"y = aten::mul(x, 2)\"]\nabsent"),
+      HasSubstr("only arguments of `aten` can be absent"));
+}
+
 TEST(FamilyError, AMatchIsAnOpOrASequence) {
   EXPECT_THAT(
       error_with("aten = \"aten::scale_rows\"", "sequence = [\"y = aten::mul(x, 2)\"]\naten = \"aten::a\""),

@@ -5,12 +5,12 @@
 #include <functional>
 
 #include "reference_bench.h"
+#include "row_oracles.h"
 
 namespace ak::op::testing {
 namespace {
 
 using Real = long double;
-using Inputs = std::map<std::string, std::vector<double>>;
 
 Real activated(std::int64_t code, Real z) {
   const Real pi = std::acos(Real(-1));
@@ -168,7 +168,14 @@ LongArrays conv2d(const Problem& problem, const Inputs& in) {
 LongArrays expected_results(const Problem& problem,
                             const std::map<std::string, std::vector<double>>& inputs) {
   static const std::map<std::string, std::function<LongArrays(const Problem&, const Inputs&)>> kOracles = {
-      {"rmsnorm", rmsnorm}, {"softmax", softmax}, {"matmul", matmul}, {"conv2d", conv2d}};
+      {"rmsnorm", rmsnorm},
+      {"softmax", softmax},
+      {"matmul", matmul},
+      {"conv2d", conv2d},
+      {"reduce", reduce},
+      {"layernorm", layernorm},
+      {"cross_entropy", cross_entropy},
+      {"rotary_embedding", rotary_embedding}};
   return kOracles.at(problem.op)(problem, inputs);
 }
 
