@@ -154,6 +154,18 @@ std::vector<Variant> matmul_variants(std::vector<Variant> dishonest) {
   return with(with(kSums, {{3, "tree", true}, {4, "like a tensor core", true}}), std::move(dishonest));
 }
 
+const std::vector<const char*> kMlpSizes = {"M=64,D=64,H=64,ACT=4", "M=64,D=256,H=512,ACT=4"};
+const std::vector<const char*> kAttentionSizes = {"HQ=2,HKV=1,LQ=64,LK=64,D=64,CAUSAL=1",
+                                                  "HQ=1,HKV=1,LQ=64,LK=1024,D=128,CAUSAL=2"};
+std::vector<Variant> attention_variants(std::vector<Variant> dishonest) {
+  return with({kSequential,
+               kReversed,
+               {2, "online", true},
+               {3, "split keys", true},
+               {4, "like a tensor core", true}},
+              std::move(dishonest));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Families, Separation,
     testing::Values(
@@ -193,7 +205,23 @@ INSTANTIATE_TEST_SUITE_P(
             "rmsnorm",
             DType::kBF16,
             with({kSequential, kReversed, {2, "tree", true}, {3, "rsqrtf", true}}, {{12, "bf16 sum", false}}),
-            {"M=32,N=2048", "M=4,N=16384"}}),
+            {"M=32,N=2048", "M=4,N=16384"}},
+        Case{"flash_attention", DType::kF32,
+             attention_variants({{10, "TF32 operands", false}, {11, "bf16 operands", false}}),
+             kAttentionSizes},
+        Case{"flash_attention", DType::kF16,
+             attention_variants({{12, "f16 accumulator", false},
+                                 {13, "e4m3 operands", false},
+                                 {14, "e4m3 weights", false}}),
+             kAttentionSizes},
+        Case{"flash_attention", DType::kBF16,
+             attention_variants({{13, "e4m3 operands", false}, {14, "e4m3 weights", false}}),
+             kAttentionSizes},
+        Case{"fused_mlp", DType::kF32,
+             matmul_variants({{10, "TF32 operands", false}, {11, "bf16 operands", false}}), kMlpSizes},
+        Case{"fused_mlp", DType::kF16,
+             matmul_variants({{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}), kMlpSizes},
+        Case{"fused_mlp", DType::kBF16, matmul_variants({{13, "e4m3 operands", false}}), kMlpSizes}),
     [](const testing::TestParamInfo<Case>& info) {
       return std::string(info.param.family) + "_" + std::string(name(info.param.dtype));
     });

@@ -24,6 +24,7 @@ class FamilyParser {
   Status read_dims();
   Status read_flags();
   Status read_scalars();
+  Status read_default(const TomlTable& table, ScalarSpec& scalar);
   Status read_tensors();
   Status read_tensor(const TomlTable& table);
   Status check_tensors() const;

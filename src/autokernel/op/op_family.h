@@ -35,6 +35,7 @@ struct ScalarSpec {
   std::string name;
   enum class Type { kFloat, kInt } type = Type::kFloat;
   double default_value = 0;
+  std::optional<Expr> default_rsqrt;  ///< instead: the default is 1 / sqrt of this, e.g. of a head's D
   std::vector<double> test_values;  ///< others that checks try; may be empty
 };
 

@@ -147,6 +147,44 @@ TEST(Matmul, TransposedShapesSwap) {
   EXPECT_EQ(*compulsory_bytes(matmul, both), 4 * (10 + 15 + 6));
 }
 
+TEST(FlashAttention, OnlyPairsThatAreSeenCount) {
+  const Family& attention = family("flash_attention");
+  const auto flops = [&](const char* size) { return *useful_flops(attention, problem(attention, size)); };
+  EXPECT_EQ(flops("HQ=2,HKV=1,LQ=3,LK=5,D=8"), 4.0 * 2 * 8 * 15);
+  EXPECT_EQ(flops("HQ=2,HKV=1,LQ=3,LK=5,D=8,CAUSAL=1"), 4.0 * 2 * 8 * (1 + 2 + 3));
+  EXPECT_EQ(flops("HQ=2,HKV=1,LQ=3,LK=5,D=8,CAUSAL=2"), 4.0 * 2 * 8 * (3 + 4 + 5));
+  EXPECT_EQ(flops("HQ=2,HKV=1,LQ=5,LK=3,D=8,CAUSAL=2"), 4.0 * 2 * 8 * (0 + 0 + 1 + 2 + 3));
+}
+
+TEST(FlashAttention, KeysAndQueriesThatNobodyMeetsAreNotCompulsory) {
+  const Family& attention = family("flash_attention");
+  const auto bytes = [&](const char* size) {
+    return *compulsory_bytes(attention, problem(attention, size, DType::kF16));
+  };
+  EXPECT_EQ(bytes("HQ=4,HKV=2,LQ=3,LK=5,D=8"), 2 * (2 * 4 * 3 * 8 + 2 * 2 * 5 * 8));
+  EXPECT_EQ(bytes("HQ=4,HKV=2,LQ=3,LK=5,D=8,CAUSAL=1"), 2 * (2 * 4 * 3 * 8 + 2 * 2 * 3 * 8));
+  EXPECT_EQ(bytes("HQ=4,HKV=2,LQ=5,LK=3,D=8,CAUSAL=2"), 2 * (4 * (5 + 3) * 8 + 2 * 2 * 3 * 8));
+  EXPECT_EQ(bytes("B=2,HQ=4,HKV=2,LQ=3,LK=5,D=8,mask,MASK_BATCH=1"),
+            2 * 2 * (2 * 4 * 3 * 8 + 2 * 2 * 5 * 8 + 3 * 5));
+}
+
+TEST(FlashAttention, TheScaleIsOneOverTheRootOfDUnlessGiven) {
+  const Family& attention = family("flash_attention");
+  EXPECT_EQ(problem(attention, "HQ=1,HKV=1,LQ=1,LK=1,D=64").scalars.at("scale"), 0.125);
+  EXPECT_EQ(problem(attention, "HQ=1,HKV=1,LQ=1,LK=1,D=64,scale=3").scalars.at("scale"), 3);
+}
+
+TEST(FlashAttention, HeadsMustShareKeysEvenly) {
+  const Family& attention = family("flash_attention");
+  EXPECT_FALSE(make_problem(attention, *parse_size(attention, "HQ=3,HKV=2,LQ=1,LK=1,D=1"), DType::kF32));
+}
+
+TEST(FusedMlp, ThreeProductsCount) {
+  const Family& mlp = family("fused_mlp");
+  EXPECT_EQ(*useful_flops(mlp, problem(mlp, "M=2,D=3,H=5")), 6 * 30);
+  EXPECT_EQ(*compulsory_bytes(mlp, problem(mlp, "M=2,D=3,H=5", DType::kBF16)), 2 * (2 * 6 + 3 * 15));
+}
+
 TEST(Conv2d, OutputDimsFollowFromStridePaddingAndDilation) {
   const Family& conv = family("conv2d");
   const Problem strided = problem(conv, "H=224,W=224,R=7,S=7,STRIDE_H=2,STRIDE_W=2,PAD_H=3,PAD_W=3");

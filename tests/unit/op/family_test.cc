@@ -75,6 +75,27 @@ TEST(Family, StartersComeFirstAmongItsKernels) {
   EXPECT_EQ(family->kernels[1].text, "b");
 }
 
+TEST(Family, AScalarsDefaultMayBeOneOverARoot) {
+  const Result<Family> family = load_text(changed("default = 2\n", "default_rsqrt = \"COLS\"\n"));
+  ASSERT_TRUE(family) << family.error().message;
+  const Result<Problem> problem =
+      make_problem(*family, {.dims = {{"COLS", 16}}, .flags = {}, .has = {}, .scalars = {}}, DType::kF32);
+  EXPECT_EQ(problem->scalars.at("factor"), 0.25);
+}
+
+TEST(FamilyError, ARootOfNothingIsNoDefault) {
+  EXPECT_THAT(error_with("default = 2\n", "default_rsqrt = \"COLS - 1\"\n"),
+              HasSubstr("1 / sqrt of `COLS - 1`, which is 0: give factor=VALUE"));
+}
+
+TEST(FamilyError, AScalarHasOneDefault) {
+  EXPECT_THAT(error_with("default = 2\n", "default = 2\ndefault_rsqrt = \"COLS\"\n"),
+              HasSubstr("expected `default` or `default_rsqrt`, not both"));
+  EXPECT_THAT(error_with("default = -100", "default_rsqrt = \"COLS\""), HasSubstr("only a float scalar"));
+  EXPECT_THAT(error_with("default = 2\n", "default_rsqrt = \"COLUMNS\"\n"),
+              HasSubstr("unknown name `COLUMNS`"));
+}
+
 TEST(FamilyError, AMissingReferenceIsNamed) {
   const EmbeddedFile files[] = {{"op.toml", testing::kSample}};
   EXPECT_THAT(message_of(load_family("scale_rows", files)), HasSubstr("scale_rows/reference.cu is missing"));

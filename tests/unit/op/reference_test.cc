@@ -205,5 +205,25 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"conv2d", "H=1,W=1,R=1,S=1,PAD_H=2,PAD_W=3", kF32}),
     label);
 
+INSTANTIATE_TEST_SUITE_P(
+    FusedMlp, ReferenceTest,
+    ::testing::Values(Case{"fused_mlp", "M=3,D=20,H=70,ACT=4", kF32},
+                      Case{"fused_mlp", "M=17,D=40,H=24,ACT=2", kF16},
+                      Case{"fused_mlp", "M=5,D=600,H=9,ACT=3", kBF16},  // more columns than one block makes
+                      Case{"fused_mlp", "M=4,D=33,H=130,ACT=1", kBF16}, Case{"fused_mlp", "M=1,D=1,H=1", kF32}),
+    label);
+INSTANTIATE_TEST_SUITE_P(
+    FlashAttention, ReferenceTest,
+    ::testing::Values(
+        Case{"flash_attention", "HQ=2,HKV=2,LQ=40,LK=40,D=64,CAUSAL=1", kF32},
+        Case{"flash_attention", "B=2,HQ=6,HKV=2,LQ=9,LK=21,D=24,mask,MASK_HEADS=1,CAUSAL=2", kF16},
+        Case{"flash_attention", "B=2,HQ=2,HKV=1,LQ=19,LK=7,D=33,CAUSAL=2", kF32},  // rows that see nothing
+        Case{"flash_attention", "B=3,HQ=4,HKV=4,LQ=5,LK=30,D=130,mask,MASK_BATCH=1,scale=0.5", kBF16},
+        Case{"flash_attention", "B=2,HQ=2,HKV=2,LQ=8,LK=20,D=16,mask,MASK_BATCH=1,MASK_HEADS=1,CAUSAL=1",
+             kF32},
+        Case{"flash_attention", "HQ=3,HKV=1,LQ=1,LK=65,D=40,mask", kF16},
+        Case{"flash_attention", "HQ=1,HKV=1,LQ=1,LK=1,D=1", kF32}),
+    label);
+
 }  // namespace
 }  // namespace ak::op
