@@ -19,9 +19,10 @@ struct Skipped {
 /// Checks that this device cannot show.
 std::vector<Skipped> skipped_checks(const std::string& device) {
   if (device != "cpu") return {};
-  return {{"audit.code", "needs the CUDA device: it judges PTX (audit.symbols stands for it here)"},
-          {"time.cold", "needs the CUDA device: the caches of the CPU device cannot be flushed"},
-          {"time.keep", "decides between two kernels and rejects none: `tune` confirms with it on any device"}};
+  return {
+      {"audit.code", "needs the CUDA device: it judges PTX (audit.symbols stands for it here)"},
+      {"time.cold", "needs the CUDA device: the caches of the CPU device cannot be flushed"},
+      {"time.keep", "decides between two kernels and rejects none: `tune` confirms with it on any device"}};
 }
 
 /// Cheats and honest kernels by turns, so that the next candidate in a worker that met a cheat is often an
@@ -37,7 +38,8 @@ std::vector<SelftestCase> by_turns(std::vector<SelftestCase> cheats, std::vector
   return all;
 }
 
-Json names_of(const std::vector<SelftestResult>& results, const std::function<bool(const SelftestResult&)>& which) {
+Json names_of(const std::vector<SelftestResult>& results,
+              const std::function<bool(const SelftestResult&)>& which) {
   Json names = Json::array();
   for (const SelftestResult& each : results) {
     if (which(each)) names.push_back(each.name);
@@ -56,28 +58,28 @@ Json selftest_json(const std::string& device, const std::vector<SelftestResult>&
   auto honest = [](const SelftestResult& each) { return !each.cheat; };
   Json left_out = Json::array();
   for (const Skipped& each : skipped) left_out.push_back({{"name", each.name}, {"why", each.why}});
-  return {
-      {"schema", 1},
-      {"device", device},
-      {"cheats",
-       {{"planted", count(results, cheat)},
-        {"caught", count(results, [](const auto& each) { return each.cheat && each.good; })},
-        {"missed", names_of(results, [](const auto& each) { return each.cheat && !each.good; })}}},
-      {"honest",
-       {{"planted", count(results, honest)},
-        {"accepted", count(results, [](const auto& each) { return !each.cheat && each.good; })},
-        {"rejected", names_of(results, [](const auto& each) { return !each.cheat && !each.good; })}}},
-      {"mutation",
-       {{"proved", count(results, [](const auto& each) { return each.proved == true; })},
-        {"unproved", names_of(results, [](const auto& each) { return each.proved == false; })}}},
-      {"skipped", std::move(left_out)}};
+  return {{"schema", 1},
+          {"device", device},
+          {"cheats",
+           {{"planted", count(results, cheat)},
+            {"caught", count(results, [](const auto& each) { return each.cheat && each.good; })},
+            {"missed", names_of(results, [](const auto& each) { return each.cheat && !each.good; })}}},
+          {"honest",
+           {{"planted", count(results, honest)},
+            {"accepted", count(results, [](const auto& each) { return !each.cheat && each.good; })},
+            {"rejected", names_of(results, [](const auto& each) { return !each.cheat && !each.good; })}}},
+          {"mutation",
+           {{"proved", count(results, [](const auto& each) { return each.proved == true; })},
+            {"unproved", names_of(results, [](const auto& each) { return each.proved == false; })}}},
+          {"skipped", std::move(left_out)}};
 }
 
 /// How long wrong candidates took to reject, compiles not counted.
 std::string rejection_line(std::vector<SelftestResult> results) {
   std::erase_if(results, [](const SelftestResult& each) { return !each.wrong; });
   if (results.empty()) return "";
-  std::sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.judge_s < b.judge_s; });
+  std::sort(results.begin(), results.end(),
+            [](const auto& a, const auto& b) { return a.judge_s < b.judge_s; });
   return fmt::format("wrong results rejected in: {:.2f} s (median), {:.2f} s ({})\n",
                      results[results.size() / 2].judge_s, results.back().judge_s, results.back().name);
 }
@@ -87,8 +89,10 @@ std::string selftest_text(const Json& json) {
                                 json["device"].get<std::string>(), json["cheats"]["caught"].get<int>(),
                                 json["cheats"]["planted"].get<int>(), json["honest"]["accepted"].get<int>(),
                                 json["honest"]["planted"].get<int>());
-  const std::size_t tried = json["mutation"]["proved"].get<std::size_t>() + json["mutation"]["unproved"].size();
-  if (tried > 0) out += fmt::format("mutation: {} of {} proved\n", json["mutation"]["proved"].get<int>(), tried);
+  const std::size_t tried =
+      json["mutation"]["proved"].get<std::size_t>() + json["mutation"]["unproved"].size();
+  if (tried > 0)
+    out += fmt::format("mutation: {} of {} proved\n", json["mutation"]["proved"].get<int>(), tried);
   for (const Json& each : json["skipped"]) {
     out += fmt::format("skipped: {}: {}\n", each["name"].get<std::string>(), each["why"].get<std::string>());
   }
@@ -105,14 +109,16 @@ Result<int> run_selftest(Session& session, const SelftestOptions& options) {
   std::vector<Skipped> skipped = skipped_checks(device);
   std::erase_if(cheats, [&](const SelftestCase& each) {
     if (each.checks.contains(device)) return false;
-    skipped.push_back({each.name, fmt::format("needs the {} device: {}", device == "cpu" ? "CUDA" : "CPU", each.about)});
+    skipped.push_back(
+        {each.name, fmt::format("needs the {} device: {}", device == "cpu" ? "CUDA" : "CPU", each.about)});
     return true;
   });
   SelftestPlan plan;
   plan.cases = by_turns(std::move(cheats), std::move(honest));
   if (!options.only.empty()) {
     std::erase_if(plan.cases, [&](const SelftestCase& each) { return each.name != options.only; });
-    if (plan.cases.empty()) return usage_error("--only {}: no cheat and no honest kernel has this name", options.only);
+    if (plan.cases.empty())
+      return usage_error("--only {}: no cheat and no honest kernel has this name", options.only);
   }
   plan.device = device;
   plan.worker = session.worker_command(device);
@@ -123,17 +129,16 @@ Result<int> run_selftest(Session& session, const SelftestOptions& options) {
   plan.lanes = std::max(1U, std::thread::hardware_concurrency());
   Progress progress("selftest", plan.cases.size(), session.clock(),
                     session.options().quiet ? Progress::Style::kNone : Progress::Style::kAuto);
-  AK_TRY(results, run_selftest_cases(plan, [&](std::size_t done, const std::string& name) {
-           progress.update(done, name);
-         }));
+  AK_TRY(results, run_selftest_cases(
+                      plan, [&](std::size_t done, const std::string& name) { progress.update(done, name); }));
   progress.finish();
   const Json json = selftest_json(device, results, skipped);
   bool good = true;
   for (const SelftestResult& each : results) {
     if (each.good && each.proved != false) continue;
     good = false;
-    session.log().warning("{} {}: {}", !each.good ? (each.cheat ? "missed" : "rejected") : "unproved", each.name,
-                          each.why);
+    session.log().warning("{} {}: {}", !each.good ? (each.cheat ? "missed" : "rejected") : "unproved",
+                          each.name, each.why);
   }
   if (session.options().json) {
     session.print_json(json);

@@ -23,6 +23,8 @@ struct Parsed {
   TuneOptions tune;
   HistoryOptions history;
   OpsOptions ops;
+  std::string ops_folder;
+  ExplainOptions explain;
   SelftestOptions selftest;
   WorkerOptions worker;
   std::string strategy, budget, seed, threshold;
@@ -128,15 +130,25 @@ void add_history(CLI::App& app, Parsed& parsed) {
 }
 
 void add_about(CLI::App& app, Parsed& parsed) {
-  CLI::App& ops = subcommand(app, parsed, "ops", "list op families, or describe one",
-                             [&](Session& s) { return run_ops(s, parsed.ops); });
+  CLI::App& ops = subcommand(app, parsed, "ops", "list op families, or describe one", [&](Session& s) {
+    return parsed.ops_folder.empty() ? run_ops(s, parsed.ops) : run_ops_check(s);
+  });
   ops.add_option("NAME", parsed.ops.name, "family to describe");
+  CLI::App& check =
+      *ops.add_subcommand("check", "is a family of yours right? its costs, draws, reference and starter");
+  add_global(check, parsed.global);
+  check.add_option("DIR", parsed.ops_folder, "a family's folder, or a folder of families")->required();
+  check.callback([&parsed] { parsed.global.ops.push_back(parsed.ops_folder); });
+  CLI::App& explain =
+      subcommand(app, parsed, "explain", "what a failure kind or a check means, and what to do",
+                 [&](Session& s) { return run_explain(s, parsed.explain); });
+  explain.add_option("NAME", parsed.explain.topic, "e.g. race, shape.hidden")->required();
   subcommand(app, parsed, "devices", "list devices", run_devices);
   subcommand(app, parsed, "doctor", "what is found and missing on this machine, with the remedy", run_doctor);
   subcommand(app, parsed, "config", "every setting with its value and where it comes from", run_config);
-  CLI::App& selftest =
-      subcommand(app, parsed, "selftest", "plant cheats and honest kernels and see that the harness tells them apart",
-                 [&](Session& s) { return run_selftest(s, parsed.selftest); });
+  CLI::App& selftest = subcommand(app, parsed, "selftest",
+                                  "plant cheats and honest kernels and see that the harness tells them apart",
+                                  [&](Session& s) { return run_selftest(s, parsed.selftest); });
   selftest.add_flag("--mutate", parsed.selftest.mutate,
                     "prove each cheat's list of checks: with the first off, the next must catch it");
   selftest.add_option("--only", parsed.selftest.only, "one cheat or honest kernel, by its name");
@@ -171,8 +183,8 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"optimize", "profile", "plan",   "extract", "launch",  "run",
-                                           "next",     "record",  "status", "revert",  "prompt",  "init",
+  constexpr std::string_view kPlanned[] = {"optimize", "profile", "plan",   "extract", "launch", "run",
+                                           "next",     "record",  "status", "revert",  "prompt", "init",
                                            "verify",   "ship",    "replay", "mcp"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;

@@ -70,6 +70,13 @@ struct OpsOptions {
   std::string name;
 };
 Result<int> run_ops(Session& session, const OpsOptions& options);
+/// The families of the folders given with --ops.
+Result<int> run_ops_check(Session& session);
+
+struct ExplainOptions {
+  std::string topic;  ///< a failure kind or the id of a check
+};
+Result<int> run_explain(Session& session, const ExplainOptions& options);
 Result<int> run_devices(Session& session);
 Result<int> run_doctor(Session& session);
 Result<int> run_config(Session& session);

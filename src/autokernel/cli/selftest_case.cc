@@ -41,7 +41,8 @@ Status read_checks(const TomlDocument& document, const std::string& device, Self
   return {};
 }
 
-Status read_key(const TomlDocument& document, const std::string& key, const Json& value, SelftestCase& planted) {
+Status read_key(const TomlDocument& document, const std::string& key, const Json& value,
+                SelftestCase& planted) {
   if (key == "dims") {
     AK_TRY(dims, strings(document, key));
     planted.dims = std::move(dims);
@@ -85,7 +86,8 @@ Result<SelftestCase> parse_selftest_case(const EmbeddedFile& file) {
     return internal_error("{}: no comment that begins with `/* selftest`", file.path);
   }
   const std::size_t toml = begin + kBegin.size();
-  const auto lines = std::count(planted.text.begin(), planted.text.begin() + static_cast<std::ptrdiff_t>(toml), '\n');
+  const auto lines =
+      std::count(planted.text.begin(), planted.text.begin() + static_cast<std::ptrdiff_t>(toml), '\n');
   AK_TRY(document, parse_toml(std::string_view(planted.text).substr(toml, end - toml),
                               {.name = std::string(file.path), .first_line = static_cast<int>(lines) + 1}));
   for (const auto& [key, value] : document.root().items()) {

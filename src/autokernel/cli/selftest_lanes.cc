@@ -14,7 +14,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kDeadline{60'000};
-constexpr milliseconds kHangDeadline{4'000};  ///< of a verdict on a kernel that never ends, its own deadline off
+constexpr milliseconds kHangDeadline{
+    4'000};  ///< of a verdict on a kernel that never ends, its own deadline off
 constexpr std::size_t kLongestChain = 16;
 
 /// One thread's workers.
@@ -34,7 +35,8 @@ class Lane {
       return result;
     }
     const std::string& first = planted.checks.at(plan_.device).front();
-    result.good = verdict.failure && verdict.failure->check == first && name(verdict.failure->kind) == planted.kind;
+    result.good =
+        verdict.failure && verdict.failure->check == first && name(verdict.failure->kind) == planted.kind;
     if (!result.good) result.why = fmt::format("expected {} of {}: {}", planted.kind, first, said(verdict));
     if (plan_.mutate) AK_TRY_VOID(prove(planted, job, std::move(verdict), result));
     return result;
@@ -44,18 +46,20 @@ class Lane {
   static std::string said(const Verdict& verdict) {
     if (verdict.passed) return "it passed";
     if (!verdict.failure) return "it failed for no reason";
-    return fmt::format("{} of {}: {}", name(verdict.failure->kind), verdict.failure->check, verdict.failure->message);
+    return fmt::format("{} of {}: {}", name(verdict.failure->kind), verdict.failure->check,
+                       verdict.failure->message);
   }
 
   /// With the first k checks of the list off, the next is what fires; with all of them off it passes.
-  Status prove(const SelftestCase& planted, const harness::Job& job, Verdict verdict, SelftestResult& result) {
+  Status prove(const SelftestCase& planted, const harness::Job& job, Verdict verdict,
+               SelftestResult& result) {
     const std::vector<std::string>& listed = planted.checks.at(plan_.device);
     std::vector<std::string> fired;
     std::string surprise;  // what first differs from the list
     auto look = [&] {
       const std::size_t at = fired.size();
-      const bool expected = verdict.failure ? at < listed.size() && verdict.failure->check == listed[at]
-                                            : at == listed.size();
+      const bool expected =
+          verdict.failure ? at < listed.size() && verdict.failure->check == listed[at] : at == listed.size();
       if (!expected && surprise.empty()) surprise = said(verdict);
     };
     while (fired.size() < kLongestChain && verdict.failure) {
@@ -67,7 +71,8 @@ class Lane {
       verdict = std::move(next);
       if (planted.hangs) {
         result.proved = fired == listed && verdict.failure && verdict.failure->kind == FailureKind::kTimeout;
-        if (!*result.proved) result.why = "with `fault` off the supervisor's deadline must end it: " + said(verdict);
+        if (!*result.proved)
+          result.why = "with `fault` off the supervisor's deadline must end it: " + said(verdict);
         return {};
       }
     }
@@ -81,14 +86,15 @@ class Lane {
     return {};
   }
 
-  Result<Verdict> judge(const SelftestCase& planted, const harness::Job& job, const std::vector<std::string>& off,
-                        milliseconds deadline) {
+  Result<Verdict> judge(const SelftestCase& planted, const harness::Job& job,
+                        const std::vector<std::string>& off, milliseconds deadline) {
     std::vector<std::string> options;
     for (const std::string& check : off) {
       if (check == "compile") continue;
       options.insert(options.end(), {"--without", check});
     }
-    if (planted.clock_skew != 1) options.insert(options.end(), {"--clock-skew", fmt::format("{}", planted.clock_skew)});
+    if (planted.clock_skew != 1)
+      options.insert(options.end(), {"--clock-skew", fmt::format("{}", planted.clock_skew)});
     const bool plain = options.empty();
     if (plain && whole_ && whole_->alive()) return whole_->judge(job, worker::Freshness::kReuse, deadline);
     std::vector<std::string> command = plan_.worker;
@@ -149,7 +155,8 @@ void run_lane(const SelftestPlan& plan, Board& board) {
 }  // namespace
 
 Result<std::vector<SelftestResult>> run_selftest_cases(
-    const SelftestPlan& plan, const std::function<void(std::size_t done, const std::string& name)>& progress) {
+    const SelftestPlan& plan,
+    const std::function<void(std::size_t done, const std::string& name)>& progress) {
   Board board;
   board.results.resize(plan.cases.size());
   board.running = plan.lanes;

@@ -17,17 +17,17 @@ namespace ak::cli {
 struct SelftestResult {
   std::string name;
   bool cheat = false;
-  bool good = false;               ///< a cheat caught as listed, an honest kernel accepted
-  bool wrong = false;              ///< its first failure is of the kind `wrong`
-  std::optional<bool> proved;      ///< of cheats, with --mutate
-  std::string why;                 ///< of what is not good or not proved
-  double judge_s = 0;              ///< of the first verdict, without compiling
+  bool good = false;           ///< a cheat caught as listed, an honest kernel accepted
+  bool wrong = false;          ///< its first failure is of the kind `wrong`
+  std::optional<bool> proved;  ///< of cheats, with --mutate
+  std::string why;             ///< of what is not good or not proved
+  double judge_s = 0;          ///< of the first verdict, without compiling
 };
 
 struct SelftestPlan {
   std::vector<SelftestCase> cases;
-  std::string device;                                   ///< kind
-  std::vector<std::string> worker;                      ///< command; --without and --clock-skew are added
+  std::string device;               ///< kind
+  std::vector<std::string> worker;  ///< command; --without and --clock-skew are added
   std::vector<worker::FamilyFiles> families;
   const op::Registry* registry = nullptr;
   bool mutate = false;

@@ -1,6 +1,6 @@
 #pragma once
-// A device whose timer runs slow by a factor, for the self-test: what a driver with a broken event timer, or a
-// candidate that reached the timer, would look like.
+// A device whose timer runs slow by a factor, for the self-test: what a driver with a broken event timer, or
+// a candidate that reached the timer, would look like.
 
 #include <memory>
 
@@ -28,11 +28,18 @@ class SkewedClockDevice final : public device::Device {
     return device_->load(binary, trust);
   }
   void unload(device::ModuleId module) override { device_->unload(module); }
-  Result<device::BufferId> allocate(const device::BufferSpec& spec) override { return device_->allocate(spec); }
+  Result<device::BufferId> allocate(const device::BufferSpec& spec) override {
+    return device_->allocate(spec);
+  }
   void free(device::BufferId buffer) override { device_->free(buffer); }
-  Status write(device::BufferRef to, std::span<const std::byte> bytes) override { return device_->write(to, bytes); }
-  Status read(device::BufferRef from, std::span<std::byte> bytes) override { return device_->read(from, bytes); }
-  Result<device::RunOutcome> run(std::span<const device::Step> steps, std::chrono::milliseconds deadline) override {
+  Status write(device::BufferRef to, std::span<const std::byte> bytes) override {
+    return device_->write(to, bytes);
+  }
+  Status read(device::BufferRef from, std::span<std::byte> bytes) override {
+    return device_->read(from, bytes);
+  }
+  Result<device::RunOutcome> run(std::span<const device::Step> steps,
+                                 std::chrono::milliseconds deadline) override {
     return device_->run(steps, deadline);
   }
   Result<device::GuardReport> check_guards() override { return device_->check_guards(); }

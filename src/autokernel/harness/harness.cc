@@ -63,6 +63,13 @@ Result<Verdict> Harness::judge(const Job& job) {
   return verdict;
 }
 
+Result<std::vector<FamilyFinding>> Harness::check_family(const std::string& op, std::uint64_t seed) {
+  AK_TRY(family, registry_.find(op));
+  Context context{device_,  compiler_, trusted_, *family, checks_, clock_, Limits::for_device(device_.info()),
+                  Rng(seed)};
+  return harness::check_family(context);
+}
+
 Result<std::vector<Source>> sources_of(const Job& job, const op::Registry& registry,
                                        const DeviceInfo& device) {
   AK_TRY(family, registry.find(job.target.op));

@@ -74,7 +74,8 @@ class Maker {
       : context_(context), candidate_(candidate), like_(like) {}
 
   /// nullopt: the family's `where`, the candidate's `needs` or the size speak against it.
-  Result<std::optional<Problem>> make(const NamedInts& dims, const std::map<std::string, double>& scalars) const {
+  Result<std::optional<Problem>> make(const NamedInts& dims,
+                                      const std::map<std::string, double>& scalars) const {
     op::Size size{.dims = dims, .flags = like_.flags, .has = like_.has, .scalars = scalars};
     Result<Problem> problem = op::make_problem(context_.family, size, like_.dtype);
     if (!problem) return std::optional<Problem>();

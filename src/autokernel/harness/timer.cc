@@ -8,7 +8,7 @@
 namespace ak::harness {
 namespace {
 
-constexpr double kClockAlarm = 1.5;   // wall time / device time of a round; HARNESS.md, time.clock
+constexpr double kClockAlarm = 1.5;  // wall time / device time of a round; HARNESS.md, time.clock
 constexpr double kClockNoted = 1.05;
 constexpr double kClockLeastUs = 100;  // shorter executions are mostly the cost of their launch
 constexpr std::size_t kMaxGroup = 4;   // rounds that are run in one call: A B B A, or B B alone
@@ -222,7 +222,8 @@ Result<TimedOutcome> RotatingTimer::run() {
 std::optional<Failure> RotatingTimer::check_clock(TimedRounds& result) const {
   if (!context_.checks.on("time.clock") || clock_ratios_.empty()) return std::nullopt;
   std::vector<double> ratios = clock_ratios_;
-  std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
+  std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2),
+                   ratios.end());
   const double ratio = ratios[ratios.size() / 2];
   const std::string what =
       fmt::format("{}: by the host's clock a round takes {:.3g} times what the device's clock says",
