@@ -2,7 +2,7 @@
 about = "leaves out what is beyond whole pieces of 256"
 dims = "ROWS=8,COLS=1024"
 kind = "wrong"
-cpu = ["shape.hidden"]
+cpu = ["numeric", "input.secret", "shape.hidden", "shape.edge", "place.vary", "isolate", "input.probe"]
 */
 /* autokernel
 op = "reduce"
