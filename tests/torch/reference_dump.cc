@@ -3,7 +3,8 @@
 //   reference_dump draws FAMILY OUT        every draw on the small sizes
 //   reference_dump inputs OUT              the problems of OUT/request.json on the inputs in OUT/request.bin
 //
-// OUT/manifest.json says where each array lies in OUT/manifest.bin; tests/torch/check_references.py is the other side.
+// OUT/manifest.json says where each array lies in OUT/manifest.bin; tests/torch/check_references.py is the
+// other side.
 
 #include <cstdio>
 #include <fstream>
@@ -63,7 +64,8 @@ class Dump {
     return finish();
   }
 
-  /// Each of request.json's cases: {"problem": .., "draw": its name, "inputs": {tensor: offset in request.bin}}.
+  /// Each of request.json's cases: {"problem": .., "draw": its name, "inputs": {tensor: offset in
+  /// request.bin}}.
   Status inputs() {
     AK_TRY(text, read_file(out_ + "/request.json"));
     AK_TRY(values, read_file(out_ + "/request.bin", std::uint64_t{1} << 30));
@@ -91,8 +93,8 @@ class Dump {
     AK_TRY(data, DataSet::allocate(*device_, family, problem, {}));
     const CheckSet checks = CheckSet::all();
     const SystemClock clock;
-    Context context{*device_, *compiler_, *trusted_, family, checks, clock, Limits::for_device(device_->info()),
-                    Rng(1)};
+    Context context{
+        *device_, *compiler_, *trusted_, family, checks, clock, Limits::for_device(device_->info()), Rng(1)};
     AK_TRY(steps, input_steps(context, problem, data, draw, nullptr, 0x5eed + cases_.size()));
     return run(family, problem, data, std::move(steps), draw.name);
   }
@@ -103,7 +105,8 @@ class Dump {
     AK_TRY(reference, references_->steps(family, problem, data, truth));
     steps.insert(steps.end(), reference.begin(), reference.end());
     AK_TRY(outcome, device_->run(steps, std::chrono::minutes(2)));
-    if (outcome.fault) return internal_error("{} {}: {}", family.name, problem.label(), outcome.fault->message);
+    if (outcome.fault)
+      return internal_error("{} {}: {}", family.name, problem.label(), outcome.fault->message);
     Json tensors = Json::array();
     for (const op::TensorSpec* tensor : family.inputs(problem)) {
       const View& view = data.view(tensor->name);
@@ -114,8 +117,8 @@ class Dump {
       AK_TRY_VOID(write(tensors, family, problem, *tensor, tensor->name + "_r", DType::kF64, output.r, "r"));
       AK_TRY_VOID(write(tensors, family, problem, *tensor, tensor->name + "_S", DType::kF64, output.s, "S"));
       for (std::size_t k = 0; k < output.roundings.size(); ++k) {
-        AK_TRY_VOID(write(tensors, family, problem, *tensor, fmt::format("{}_I{}", tensor->name, k), DType::kF64,
-                          output.roundings[k], "I"));
+        AK_TRY_VOID(write(tensors, family, problem, *tensor, fmt::format("{}_I{}", tensor->name, k),
+                          DType::kF64, output.roundings[k], "I"));
       }
     }
     cases_.push_back({{"problem", to_json(problem)},

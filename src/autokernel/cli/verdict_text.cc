@@ -34,7 +34,9 @@ std::string where_explained(const Failure& failure) {
 }
 
 std::string speedup(const Timing& timing) {
-  return timing.baseline_us ? fmt::format("{:.3f}x", *timing.baseline_us / timing.time.median_us) : "n/a";
+  return timing.baseline_us
+             ? fmt::format("{:.3f}x ({})", *timing.baseline_us / timing.time.median_us, timing.baseline)
+             : "n/a";
 }
 
 std::string timings_table(const Verdict& verdict) {
@@ -68,7 +70,8 @@ Json timing_json(const Timing& timing) {
                {"peak_gbps", timing.peak_gbps},
                {"peak_tflops", timing.peak_tflops},
                {"rounds", timing.rounds_us.size()},
-               {"speedup_vs_pytorch", nullptr}};
+               {"speedup_vs_pytorch", nullptr},
+               {"baseline", timing.baseline}};
   if (timing.cold_us) json["cold_us"] = *timing.cold_us;
   if (timing.floor_us) json["floor_us"] = *timing.floor_us;
   if (timing.baseline_us) json["speedup_vs_pytorch"] = *timing.baseline_us / timing.time.median_us;

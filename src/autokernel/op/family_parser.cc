@@ -48,7 +48,7 @@ Result<Family> FamilyParser::parse() {
       &FamilyParser::read_sizes,   &FamilyParser::read_draws,   &FamilyParser::read_probes,
   };
   for (Section section : kSections) AK_TRY_VOID((this->*section)());
-  AK_TRY_VOID(check_matches());
+  AK_TRY_VOID(read_matches());
   return std::move(family_);
 }
 

@@ -241,9 +241,9 @@ void attend(const std::vector<Seen>& keys, const std::vector<double>& v, const P
     for (const Seen& key : keys) {
       const Real value = v[key.value_at + d], weight = std::exp(key.logit - highest);
       sum += weight / total * value;
-      sums_error += std::fabs(weight / total * value) *
-                    (std::sqrt(Real(keys.size())) * (1 + std::fabs(key.logit)) +
-                     std::sqrt(Real(depth)) * key.magnitude);
+      sums_error +=
+          std::fabs(weight / total * value) * (std::sqrt(Real(keys.size())) * (1 + std::fabs(key.logit)) +
+                                               std::sqrt(Real(depth)) * key.magnitude);
       squares += std::pow(at_least_normal(weight, problem.dtype) / total * value, Real(2));
     }
     out["o_r"].push_back(sum);

@@ -205,13 +205,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"conv2d", "H=1,W=1,R=1,S=1,PAD_H=2,PAD_W=3", kF32}),
     label);
 
-INSTANTIATE_TEST_SUITE_P(
-    FusedMlp, ReferenceTest,
-    ::testing::Values(Case{"fused_mlp", "M=3,D=20,H=70,ACT=4", kF32},
-                      Case{"fused_mlp", "M=17,D=40,H=24,ACT=2", kF16},
-                      Case{"fused_mlp", "M=5,D=600,H=9,ACT=3", kBF16},  // more columns than one block makes
-                      Case{"fused_mlp", "M=4,D=33,H=130,ACT=1", kBF16}, Case{"fused_mlp", "M=1,D=1,H=1", kF32}),
-    label);
+INSTANTIATE_TEST_SUITE_P(FusedMlp, ReferenceTest,
+                         ::testing::Values(Case{"fused_mlp", "M=3,D=20,H=70,ACT=4", kF32},
+                                           Case{"fused_mlp", "M=17,D=40,H=24,ACT=2", kF16},
+                                           Case{"fused_mlp", "M=5,D=600,H=9,ACT=3",
+                                                kBF16},  // more columns than one block makes
+                                           Case{"fused_mlp", "M=4,D=33,H=130,ACT=1", kBF16},
+                                           Case{"fused_mlp", "M=1,D=1,H=1", kF32}),
+                         label);
 INSTANTIATE_TEST_SUITE_P(
     FlashAttention, ReferenceTest,
     ::testing::Values(
