@@ -10,6 +10,7 @@ namespace ak::harness {
 namespace {
 
 constexpr double kImpossible = 0.97;  ///< of the floor; DESIGN section 6
+constexpr int kAsksBeforeImpossible = 4;
 
 }  // namespace
 
@@ -90,13 +91,15 @@ Outcome Pipeline::plausibility() {
   if (!context_.checks.on("floor")) return std::optional<Failure>();
   for (Timing& timing : verdict_.timings) {
     if (!timing.floor_us || timing.time.median_us >= kImpossible * *timing.floor_us) continue;
-    // The machine may have been busy while the peaks were measured: ask once more before saying "impossible".
-    Timing again = timing;
-    auto bytes = static_cast<std::uint64_t>(timing.footprint_bytes) / context_.limits.rotating_sets;
-    AK_TRY_VOID(measure_floor(again, bytes, context_.limits.rotating_sets));
-    *timing.floor_us = std::min(*timing.floor_us, *again.floor_us);
-    timing.peak_gbps = std::max(timing.peak_gbps, again.peak_gbps);
-    timing.peak_tflops = std::max(timing.peak_tflops, again.peak_tflops);
+    // The machine may have been busy while the peaks were measured: ask again before saying "impossible".
+    for (int ask = 0; ask < kAsksBeforeImpossible && timing.time.median_us < kImpossible * *timing.floor_us; ++ask) {
+      Timing again = timing;
+      auto bytes = static_cast<std::uint64_t>(timing.footprint_bytes) / context_.limits.rotating_sets;
+      AK_TRY_VOID(measure_floor(again, bytes, context_.limits.rotating_sets));
+      *timing.floor_us = std::min(*timing.floor_us, *again.floor_us);
+      timing.peak_gbps = std::max(timing.peak_gbps, again.peak_gbps);
+      timing.peak_tflops = std::max(timing.peak_tflops, again.peak_tflops);
+    }
     if (timing.time.median_us >= kImpossible * *timing.floor_us) continue;
     return std::optional(Failure{
         Stage::kPlausibility, FailureKind::kImplausible, "floor",
