@@ -25,6 +25,8 @@ struct Limits {
   std::size_t rotating_sets = 4;
   std::chrono::milliseconds launch_deadline{10'000};
   static Limits for_device(const DeviceInfo& info);
+  /// For verdicts with checks off: the sizes that a cheat needs to be seen, and no larger ones.
+  Limits small() const;
 };
 
 struct Context {

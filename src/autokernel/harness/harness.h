@@ -12,6 +12,7 @@
 #include "autokernel/core/verdict.h"
 #include "autokernel/harness/checks.h"
 #include "autokernel/harness/context.h"
+#include "autokernel/harness/family_check.h"
 #include "autokernel/harness/job.h"
 #include "autokernel/harness/reference.h"
 #include "autokernel/op/op_family.h"
@@ -31,6 +32,8 @@ class Harness {
         references_(device, compiler) {}
 
   Result<Verdict> judge(const Job& job);
+  /// `autokernel ops check`: what is wrong with a family; empty: nothing.
+  Result<std::vector<FamilyFinding>> check_family(const std::string& op, std::uint64_t seed);
 
  private:
   device::Device& device_;

@@ -8,6 +8,9 @@
 namespace ak::harness {
 namespace {
 
+constexpr double kClockAlarm = 1.5;  // wall time / device time of a round; HARNESS.md, time.clock
+constexpr double kClockNoted = 1.05;
+constexpr double kClockLeastUs = 100;  // shorter executions are mostly the cost of their launch
 constexpr std::size_t kMaxGroup = 4;   // rounds that are run in one call: A B B A, or B B alone
 constexpr std::size_t kMinGroups = 3;  // 6 rounds of the candidate: the fewest that tell their own spread
 constexpr std::size_t kMaxGroups = 24;
@@ -44,6 +47,8 @@ class RotatingTimer {
   /// `incumbent[k]`: whose outputs round k holds.
   Outcome check_group(const std::vector<bool>& incumbent);
   std::vector<std::size_t> pick_contents();
+  /// time.clock: the host's clock and the device's agree.
+  std::optional<Failure> check_clock(TimedRounds& result) const;
 
   Context& context_;
   References& references_;
@@ -51,6 +56,7 @@ class RotatingTimer {
   std::vector<DataSet> sets_;
   std::vector<BoundSet> candidate_, incumbent_;
   std::vector<Content> contents_;
+  std::vector<double> clock_ratios_;        // wall / device time, of rounds that are long enough
   std::vector<DeviceBuffer> row_buffers_;   // one a (slot, set, output)
   std::vector<std::uint64_t> row_doubles_;  // by output
 };
@@ -77,7 +83,7 @@ Status RotatingTimer::add_content() {
 
 Status RotatingTimer::prepare() {
   for (std::size_t i = 0; i < context_.limits.rotating_sets; ++i) {
-    AK_TRY(set, DataSet::allocate(context_.device, context_.family, request_.problem, {}));
+    AK_TRY(set, DataSet::allocate(context_.device, context_.family, request_.problem, allowed(context_, {})));
     sets_.push_back(std::move(set));
   }
   AK_TRY_VOID(bind_sets(request_.candidate, candidate_));
@@ -178,6 +184,9 @@ Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
                                 [](const device::RoundTime& each) { return each.us > 0; });
   if (!measurable) return failed;
   for (std::size_t k = 0; k < incumbent.size(); ++k) {
+    const device::RoundTime& time = outcome.rounds[k];
+    const auto repeats = static_cast<double>(rounds[k].repeats);
+    if (time.wall_us / repeats >= kClockLeastUs) clock_ratios_.push_back(time.wall_us / (time.us * repeats));
     (incumbent[k] ? result.incumbent_us : result.candidate_us).push_back(outcome.rounds[k].us);
   }
   return std::optional<Failure>();
@@ -206,7 +215,26 @@ Result<TimedOutcome> RotatingTimer::run() {
                             "larger problem",
                             request_.problem.label())});
   }
+  if (auto failed = check_clock(result)) return TimedOutcome(std::move(*failed));
   return TimedOutcome(std::move(result));
+}
+
+std::optional<Failure> RotatingTimer::check_clock(TimedRounds& result) const {
+  if (!context_.checks.on("time.clock") || clock_ratios_.empty()) return std::nullopt;
+  std::vector<double> ratios = clock_ratios_;
+  std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2),
+                   ratios.end());
+  const double ratio = ratios[ratios.size() / 2];
+  const std::string what =
+      fmt::format("{}: by the host's clock a round takes {:.3g} times what the device's clock says",
+                  request_.problem.label(), ratio);
+  if (ratio > kClockAlarm) {
+    return Failure{Stage::kTime, FailureKind::kImplausible, "time.clock",
+                   what + ": the device's timer is not to be trusted"};
+  }
+  // The cpu device has no second clock: there the difference is the cost of a launch, which is subtracted.
+  if (ratio > kClockNoted && context_.device.info().kind != "cpu") result.flags.push_back(what);
+  return std::nullopt;
 }
 
 }  // namespace
