@@ -252,8 +252,8 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"launch", "run",  "record", "revert", "prompt",  "init",
-                                           "verify", "ship", "replay", "mcp"};
+  constexpr std::string_view kPlanned[] = {"launch", "run",    "record", "revert", "prompt",
+                                           "init",   "verify", "ship",   "replay", "mcp"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
   for (const CLI::App* sub :

@@ -92,7 +92,8 @@ Outcome Pipeline::plausibility() {
   for (Timing& timing : verdict_.timings) {
     if (!timing.floor_us || timing.time.median_us >= kImpossible * *timing.floor_us) continue;
     // The machine may have been busy while the peaks were measured: ask again before saying "impossible".
-    for (int ask = 0; ask < kAsksBeforeImpossible && timing.time.median_us < kImpossible * *timing.floor_us; ++ask) {
+    for (int ask = 0; ask < kAsksBeforeImpossible && timing.time.median_us < kImpossible * *timing.floor_us;
+         ++ask) {
       Timing again = timing;
       auto bytes = static_cast<std::uint64_t>(timing.footprint_bytes) / context_.limits.rotating_sets;
       AK_TRY_VOID(measure_floor(again, bytes, context_.limits.rotating_sets));
