@@ -63,7 +63,7 @@ struct Finding {
 };
 
 Finding check_compiler(Session& session) {
-  Result<worker::RunnerParts> parts = parts_factory("cpu", session.options().unsafe_no_sandbox)();
+  Result<worker::RunnerParts> parts = parts_factory("cpu", session.options().unsafe_no_sandbox)(worker::Role::kMeasure);
   if (parts) return {Finding::State::kOk, "host compiler (CPU device)", parts->compiler->description(), ""};
   return {Finding::State::kMissing, "host compiler (CPU device)", parts.error().message,
           "install g++ (apt-get install g++) or set AUTOKERNEL_CXX"};

@@ -31,7 +31,7 @@ struct Parsed {
 void add_global(CLI::App& app, GlobalOptions& global) {
   app.add_flag("--json", global.json, "print one JSON object instead of text");
   app.add_flag("-q,--quiet", global.quiet, "no progress and no notes, only warnings and results");
-  app.add_option("--device", global.device, "auto, cpu (default: the setting `device`)");
+  app.add_option("--device", global.device, "auto, cpu, cuda, cuda:1, ... (default: the setting `device`)");
   app.add_option("-w,--workspace", global.workspace,
                  "folder of ledger, history and reports (default: ./.autokernel)");
   app.add_option("--ops", global.ops, "a folder of op families of your own; may be repeated")

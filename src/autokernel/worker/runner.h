@@ -10,15 +10,16 @@
 #include "autokernel/device/device.h"
 #include "autokernel/harness/checks.h"
 #include "autokernel/op/op_family.h"
+#include "autokernel/worker/protocol.h"
 
 namespace ak::worker {
 
 /// What the composition root (cli, api) provides: only it constructs concrete devices.
 struct RunnerParts {
-  std::unique_ptr<device::Device> device;
   std::unique_ptr<device::Compiler> compiler;
+  std::unique_ptr<device::Device> device;  ///< null for Role::kCompile; goes before its compiler
 };
-using PartsFactory = std::function<Result<RunnerParts>()>;
+using PartsFactory = std::function<Result<RunnerParts>(Role)>;
 
 struct RunnerOptions {
   PartsFactory parts;
