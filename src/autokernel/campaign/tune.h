@@ -1,5 +1,6 @@
 #pragma once
-// The experiment loop on one target with a search strategy: measure the start, propose, compile ahead, judge
+// The experiment loop on one target with a search strategy: measure the start (or take what earlier
+// experiments kept), propose, compile ahead, judge
 // in the worker, remember in the ledger, confirm the winner in a fresh worker, keep or revert. One tune run
 // is one experiment.
 //
@@ -48,6 +49,7 @@ struct ProblemWinner {
 struct TuneResult {
   Decision decision = Decision::kReverted;
   std::int64_t experiment = 0;
+  std::int64_t start_experiment = 0;  ///< whose kernel was to be beaten: a start, or what was kept before
   Config start_config, best_config;
   TimeEstimate start_time,
       best_time;  ///< of the objective: sum of calls x time; both of the confirmation if there is one
@@ -85,6 +87,7 @@ struct Parts {
   const Clock& clock;
   Log& log;
   std::string version;
+  bool sandboxed = true;  ///< how the pool's workers compile
 };
 
 class Tuner {

@@ -12,15 +12,11 @@ namespace {
 
 constexpr double kTrialBudget = 0.12;  ///< seconds of timed rounds for each problem of a trial
 
-ledger::RunContext run_context(const worker::Hello& hello, const std::string& version) {
-  ledger::RunContext context;
-  context.device = hello.device;
-  context.compiler = hello.compiler;
-  context.version = version;
-  return context;
-}
-
 }  // namespace
+
+ledger::RunContext TuneRun::run_context() const {
+  return {parts_.pool.hello().device, parts_.pool.hello().compiler, parts_.version, parts_.sandboxed};
+}
 
 Status TuneRun::open() {
   AK_TRY_VOID(ledger::check_name("tag", request_.tag));
@@ -58,6 +54,8 @@ Status TuneRun::open() {
     rules_.push_back(search::stop_after_seconds(static_cast<double>(request_.budget.time->count())));
   }
   if (request_.patience > 0) rules_.push_back(search::stop_without_improvement(request_.patience));
+  Result<std::string> known = parts_.workspace.ledger().target_toml(request_.target.id);
+  target_changed_ = known && *known != request_.target_toml;
   AK_TRY_VOID(parts_.workspace.add_target(request_.target, request_.target_toml, request_.kernel_text));
   result_.kernel_path = (parts_.workspace.target_folder(request_.target.id) / "kernel.cu").string();
   return {};
@@ -83,10 +81,10 @@ harness::Job TuneRun::job_for(const Config& config, harness::Depth depth) const 
   return job;
 }
 
-Result<Verdict> TuneRun::full_verdict(const Config& config, bool against_start) {
+Result<Verdict> TuneRun::full_verdict(const Config& config) {
   harness::Job job = job_for(config, harness::Depth::kFull);
   job.seed = rng_.next();
-  if (against_start) job.incumbent = harness::CandidateText{file_->name, file_->text, file_->defaults};
+  job.incumbent = opponent_;
   AK_TRY(sources, harness::sources_of(job, parts_.registry, parts_.pool.hello().device));
   return parts_.pool.compile_and_judge(job, sources, worker::Freshness::kFresh);
 }
@@ -96,7 +94,7 @@ Result<std::optional<Experiment>> TuneRun::resumable() {
   std::optional<Experiment> found;
   for (Experiment& each : unfinished) {
     bool same = each.proposer == proposer() && each.kernel_hash == file_->hash && each.seed == request_.seed;
-    if (same && request_.resume == TuneRequest::Resume::kContinue) {
+    if (same && !target_changed_ && request_.resume == TuneRequest::Resume::kContinue) {
       found = std::move(each);
       continue;
     }
@@ -108,64 +106,97 @@ Result<std::optional<Experiment>> TuneRun::resumable() {
   return found;
 }
 
-Result<std::optional<Experiment>> TuneRun::reusable_start() {
+Result<std::optional<Experiment>> TuneRun::usable_incumbent() {
+  if (request_.resume == TuneRequest::Resume::kFresh || target_changed_) return std::optional<Experiment>();
   AK_TRY(incumbent, parts_.workspace.ledger().incumbent(request_.target.id, request_.tag));
-  if (!incumbent || incumbent->decision != Decision::kStart || incumbent->kernel_hash != file_->hash) {
-    return std::optional<Experiment>();
-  }
+  if (!incumbent || !incumbent->best_config) return std::optional<Experiment>();
   AK_TRY(context, parts_.workspace.ledger().context(incumbent->id));
   if (context.device.uuid != result_.device.uuid) return std::optional<Experiment>();
   return incumbent;
 }
 
-Status TuneRun::take_start(const std::vector<Trial>& trials) {
+Result<bool> TuneRun::take_incumbent(const Experiment& incumbent) {
+  AK_TRY(hash, parts_.workspace.ledger().result_hash(incumbent.id));
+  AK_TRY(text, parts_.workspace.ledger().kernel_text(hash));
+  AK_TRY(trials, parts_.workspace.ledger().trials(incumbent.id));
+  std::erase_if(trials, [&](const Trial& trial) { return trial.config != *incumbent.best_config; });
+  for (const TargetProblem& each : request_.target.problems) {
+    bool timed = std::any_of(trials.begin(), trials.end(),
+                             [&](const Trial& trial) { return trial.problem_id == each.id && trial.time; });
+    if (each.role == Role::kPrimary && !timed) return false;
+  }
+  opponent_ = {file_->name, std::move(text), *incumbent.best_config};
+  result_.start_experiment = incumbent.id;
+  result_.start_config = result_.best_config = *incumbent.best_config;
+  take_start(trials);
+  if (incumbent.decision == Decision::kKept || incumbent.kernel_hash != file_->hash) {
+    parts_.log.info("to beat: experiment {} ({}), {}; --fresh starts anew from the file's [defaults]",
+                    incumbent.id, name(incumbent.decision), incumbent.best_config->to_string());
+  }
+  return true;
+}
+
+void TuneRun::take_start(const std::vector<Trial>& trials) {
   std::map<std::string, TimeEstimate> times;
   for (const Trial& trial : trials) {
     if (trial.time) times[trial.problem_id] = *trial.time;
   }
   objective_.emplace(request_.target, std::move(times));
   result_.start_time = result_.best_time = objective_->start();
-  return {};
+}
+
+Result<bool> TuneRun::measure_defaults() {
+  parts_.log.info("measuring the start: {}", file_->defaults.to_string());
+  Experiment start;
+  start.target = request_.target.id;
+  start.tag = request_.tag;
+  start.proposer = "start";
+  start.description = "the [defaults] as first measured";
+  AK_TRY(verdict, full_verdict(file_->defaults));
+  AK_TRY(begun, parts_.workspace.begin(start, file_->text, run_context()));
+  std::vector<Trial> trials = trials_of_verdict(verdict, file_->defaults, begun.id, request_.target);
+  for (const Trial& trial : trials) AK_TRY_VOID(parts_.workspace.ledger().append_trial(trial, verdict));
+  AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(begun.id, verdict));
+  begun.decision = verdict.passed ? Decision::kStart : Decision::kCrashed;
+  if (verdict.failure) begun.description += fmt::format(": {}", name(verdict.failure->kind));
+  begun.best_config = file_->defaults;
+  begun.objective_us = objective_of_verdict(verdict, request_.target).median_us;
+  AK_TRY(ended, parts_.workspace.finish(begun, file_->text));
+  result_.start_experiment = ended.id;
+  if (!verdict.passed) {
+    result_.decision = Decision::kCrashed;
+    result_.experiment = ended.id;
+    result_.start_failure = verdict.failure;
+  } else {
+    opponent_ = {file_->name, file_->text, file_->defaults};
+    take_start(trials);
+  }
+  result_.final_verdict = std::move(verdict);
+  return result_.final_verdict->passed;
 }
 
 Result<bool> TuneRun::measure_start() {
   AK_TRY(unfinished, resumable());
-  AK_TRY(earlier, reusable_start());
-  if (earlier && request_.resume == TuneRequest::Resume::kContinue) {
-    AK_TRY(trials, parts_.workspace.ledger().trials(earlier->id));
-    AK_TRY_VOID(take_start(trials));
-  } else {
-    parts_.log.info("measuring the start: {}", file_->defaults.to_string());
-    AK_TRY(verdict, full_verdict(file_->defaults, false));
-    Experiment start;
-    start.target = request_.target.id;
-    start.tag = request_.tag;
-    start.proposer = "start";
-    start.description = "the [defaults] as first measured";
-    AK_TRY(begun,
-           parts_.workspace.begin(start, file_->text, run_context(parts_.pool.hello(), parts_.version)));
-    std::vector<Trial> trials = trials_of_verdict(verdict, file_->defaults, begun.id, request_.target);
-    for (const Trial& trial : trials) AK_TRY_VOID(parts_.workspace.ledger().append_trial(trial, verdict));
-    AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(begun.id, verdict));
-    begun.decision = verdict.passed ? Decision::kStart : Decision::kCrashed;
-    begun.best_config = file_->defaults;
-    begun.objective_us = objective_of_verdict(verdict, request_.target).median_us;
-    AK_TRY(ended, parts_.workspace.finish(begun, file_->text));
-    if (!verdict.passed) {
-      result_.decision = Decision::kCrashed;
-      result_.experiment = ended.id;
-      result_.start_failure = verdict.failure;
-      result_.final_verdict = std::move(verdict);
-      return false;
-    }
-    AK_TRY_VOID(take_start(trials));
-    result_.final_verdict = std::move(verdict);
+  AK_TRY(incumbent, usable_incumbent());
+  bool known = false;
+  if (incumbent) {
+    AK_TRY(taken, take_incumbent(*incumbent));
+    known = taken;
+  }
+  if (!known) {
+    AK_TRY(passed, measure_defaults());
+    if (!passed) return false;
   }
   if (unfinished) {
     experiment_ = std::move(*unfinished);
     AK_TRY_VOID(resume_trials());
     return true;
   }
+  AK_TRY_VOID(begin_search());
+  return true;
+}
+
+Status TuneRun::begin_search() {
   AK_TRY(before, parts_.workspace.ledger().experiments({request_.target.id, request_.tag}));
   for (const Experiment& each : before) {
     if (each.proposer != proposer() || each.kernel_hash != file_->hash || each.seed != request_.seed)
@@ -180,11 +211,10 @@ Result<bool> TuneRun::measure_start() {
   experiment.seed = request_.seed;
   experiment.description =
       fmt::format("{} over {} configs, seed {}", request_.strategy, space_->size(), request_.seed);
-  AK_TRY(begun,
-         parts_.workspace.begin(experiment, file_->text, run_context(parts_.pool.hello(), parts_.version)));
+  AK_TRY(begun, parts_.workspace.begin(experiment, file_->text, run_context()));
   experiment_ = std::move(begun);
   result_.experiment = experiment_.id;
-  return true;
+  return {};
 }
 
 Status TuneRun::resume_trials() {

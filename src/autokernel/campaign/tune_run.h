@@ -23,7 +23,7 @@ class TuneRun {
       : parts_(parts), stop_(stop), request_(request), observer_(observer), rng_(secret_seed()) {}
 
   Status open();                 ///< parses the file, makes the space, records target
-  Result<bool> measure_start();  ///< false: the [defaults] fail
+  Result<bool> measure_start();  ///< finds what is to be beaten; false: the [defaults] fail
   Status search();
   Status decide();  ///< confirms the best, keeps or reverts
   TuneResult take_result() { return std::move(result_); }
@@ -41,8 +41,12 @@ class TuneRun {
   };
 
   Result<std::optional<Experiment>> resumable();
-  Result<std::optional<Experiment>> reusable_start();
-  Status take_start(const std::vector<Trial>& trials);
+  /// What this target's earlier experiments kept, if it was measured on this device and for these problems.
+  Result<std::optional<Experiment>> usable_incumbent();
+  Result<bool> take_incumbent(const Experiment& incumbent);  ///< false: it has no time for some problem
+  Result<bool> measure_defaults();                           ///< false: they fail
+  void take_start(const std::vector<Trial>& trials);
+  Status begin_search();
   Status resume_trials();
   std::string proposer() const { return "tune:" + request_.strategy; }
   harness::Job job_for(const Config& config, harness::Depth depth) const;
@@ -52,10 +56,12 @@ class TuneRun {
   Status record(std::size_t index, const Config& config, std::vector<Trial> trials, const Verdict* verdict);
   void remember(std::size_t index, std::vector<Trial> trials);
   std::optional<std::string> should_stop() const;
+  Result<bool> is_opponent(const Config& config) const;
   Result<bool> confirm(const Measured& best);  ///< false: it failed the full verdict, try the next
   Status finish(Decision decision, const std::string& description, const std::string& text);
   void find_winners();
-  Result<Verdict> full_verdict(const Config& config, bool against_start);
+  Result<Verdict> full_verdict(const Config& config);  ///< timed against the opponent if there is one
+  ledger::RunContext run_context() const;
 
   Parts parts_;
   const std::atomic<bool>& stop_;
@@ -69,6 +75,8 @@ class TuneRun {
   std::vector<std::unique_ptr<search::StopRule>> rules_;
   search::Progress progress_;
   std::optional<Objective> objective_;
+  std::optional<harness::CandidateText> opponent_;  ///< the incumbent, else the file with its [defaults]
+  bool target_changed_ = false;                     ///< since this workspace last saw it
   Experiment experiment_;
   std::deque<Pending> pending_;
   std::vector<Measured> measured_;

@@ -79,7 +79,7 @@ Status TuneRun::judge(Pending pending) {
   }
   harness::Job job = job_for(pending.config, harness::Depth::kTrial);
   job.seed = rng_.next();
-  job.incumbent = harness::CandidateText{file_->name, file_->text, file_->defaults};
+  job.incumbent = opponent_;
   AK_TRY(verdict, parts_.pool.judge(std::move(job), worker::Freshness::kReuse).get());
   std::vector<Trial> trials = trials_of_verdict(verdict, pending.config, experiment_.id, request_.target);
   return record(pending.index, pending.config, std::move(trials), &verdict);
@@ -147,17 +147,25 @@ Status TuneRun::decide() {
                    [](const Measured& a, const Measured& b) { return a.objective_us < b.objective_us; });
   if (order.size() > kFullAttempts) order.resize(kFullAttempts);
   for (const Measured& best : order) {
-    if (space_->config(best.index) == file_->defaults) break;  // nothing better was seen
+    AK_TRY(same, is_opponent(space_->config(best.index)));
+    if (same) break;  // nothing better was seen
     AK_TRY(decided, confirm(best));
     if (decided) return {};
   }
-  return finish(Decision::kReverted, "no config was faster than the start", file_->text);
+  return finish(Decision::kReverted, "no config was faster than what there was", file_->text);
+}
+
+Result<bool> TuneRun::is_opponent(const Config& config) const {
+  if (config != opponent_->config) return false;
+  if (file_->text == opponent_->text) return true;
+  AK_TRY(text, kernel::with_defaults(*file_, config));
+  return text == opponent_->text;
 }
 
 Result<bool> TuneRun::confirm(const Measured& best) {
   Config config = space_->config(best.index);
   parts_.log.info("confirming {} in a fresh worker with the full verdict", config.to_string());
-  AK_TRY(verdict, full_verdict(config, true));
+  AK_TRY(verdict, full_verdict(config));
   if (!verdict.passed) {
     parts_.log.warning("{} failed the full verdict ({}): {}", config.to_string(),
                        verdict.failure ? verdict.failure->check : "",
@@ -175,8 +183,8 @@ Result<bool> TuneRun::confirm(const Measured& best) {
   result_.contender = config;
   result_.start_time = incumbent_objective(verdict, request_.target);
   std::string summary =
-      fmt::format("{:.3f}x the start (95 % CI {:.3f} to {:.3f}), confirmed in a fresh worker", ratio.ratio,
-                  ratio.ci_low, ratio.ci_high);
+      fmt::format("{:.3f}x experiment {} (95 % CI {:.3f} to {:.3f}), confirmed in a fresh worker",
+                  ratio.ratio, result_.start_experiment, ratio.ci_low, ratio.ci_high);
   if (answer == stats::Answer::kYes) {
     experiment_.best_config = config;
     experiment_.objective_us = time.median_us;

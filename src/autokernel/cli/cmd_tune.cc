@@ -29,8 +29,8 @@ std::string tune_text(const campaign::TuneResult& result, const std::string& fil
                      result.raw_size);
   for (const auto& [kind, count] : result.failed) out += fmt::format("failed_{}: {}\n", kind, count);
   out += fmt::format("stopped: {}\n", result.stop_reason);
-  out +=
-      fmt::format("start: {}  {}\n", format_us(result.start_time.median_us), result.start_config.to_string());
+  out += fmt::format("start: {}  {}  (experiment {})\n", format_us(result.start_time.median_us),
+                     result.start_config.to_string(), result.start_experiment);
   if (result.contender && result.decision != Decision::kKept) {
     out += fmt::format("contender: {}  (not kept: the start stays)\n", result.contender->to_string());
   } else {
@@ -110,7 +110,8 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
   for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
   AK_TRY(registry, session.registry());
   AK_TRY(request, make_request(options, loaded, settings));
-  campaign::Tuner tuner({workspace, *pool, *registry, session.clock(), session.log(), kVersion},
+  campaign::Tuner tuner({workspace, *pool, *registry, session.clock(), session.log(), kVersion,
+                         !session.options().unsafe_no_sandbox},
                         session.stop());
   Progress progress("tune", request.budget.trials, session.clock(),
                     session.options().quiet ? Progress::Style::kNone : Progress::Style::kAuto);

@@ -89,4 +89,26 @@ Result<std::vector<Problem>> hidden_shapes(Context& context, const Candidate& ca
   return found;
 }
 
+Result<std::vector<Problem>> small_variants(const Context& context, const Candidate& candidate,
+                                            const Problem& like) {
+  AK_TRY(small, is_small(context.family, like));
+  if (small) return std::vector<Problem>{like};
+  std::vector<Problem> found;
+  std::set<std::string> seen;
+  for (const std::string& dim : context.family.dims) {
+    for (const NamedInts& point : starting_points(context.family, like)) {
+      op::Size size{point, like.flags, like.has, like.scalars};
+      size.dims[dim] = like.dims.at(dim);
+      Result<Problem> problem = op::make_problem(context.family, size, like.dtype);
+      if (!problem) continue;  // the family's `where`
+      AK_TRY(fits, is_small(context.family, *problem));
+      AK_TRY(invalid, candidate.invalid_on(*problem));
+      if (!fits || invalid || !seen.insert(problem->hash()).second) continue;
+      found.push_back(std::move(*problem));
+      break;
+    }
+  }
+  return found;
+}
+
 }  // namespace ak::harness

@@ -15,4 +15,10 @@ namespace ak::harness {
 Result<std::vector<Problem>> hidden_shapes(Context& context, const Candidate& candidate, const Problem& like,
                                            std::size_t count);
 
+/// `like` itself if it can be checked in milliseconds, else the family's smallest sizes with one dim of
+/// `like` each: a kernel that goes wrong only at a timed width or height meets it here. Distinct, in the
+/// order of the family's dims; empty where the family's `where` or the candidate's `needs` admit none.
+Result<std::vector<Problem>> small_variants(const Context& context, const Candidate& candidate,
+                                            const Problem& like);
+
 }  // namespace ak::harness

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "autokernel/harness/hidden_shapes.h"
 #include "autokernel/harness/pipeline.h"
 
 namespace ak::harness {
@@ -78,6 +79,19 @@ Outcome Pipeline::probes(const Problem& problem) {
 /// checked.*: the instrumented build finds races, overruns, uninitialised reads and divergent barriers.
 Outcome Pipeline::checked(const Problem& problem) {
   if (!context_.device.info().checked_build) return std::optional<Failure>();
+  AK_TRY(targets, small_variants(context_, *candidate_, smallest_target_problem()));
+  AK_TRY(hidden, hidden_shapes(context_, *candidate_, job_.target.problems.front().problem, 1));
+  std::vector<Problem> problems = {problem};
+  problems.insert(problems.end(), targets.begin(), targets.end());
+  problems.insert(problems.end(), hidden.begin(), hidden.end());
+  for (const Problem& each : problems) {
+    AK_TRY(failure, run_checked(each));
+    if (failure) return std::optional(std::move(*failure));
+  }
+  return std::optional<Failure>();
+}
+
+Outcome Pipeline::run_checked(const Problem& problem) {
   AK_TRY(prepared, candidate_->prepare(problem, Build::kChecked));
   if (auto* failure = std::get_if<Failure>(&prepared)) return std::optional(std::move(*failure));
   AK_TRY(bench, Bench::create(context_, references_, problem, std::get<Prepared>(prepared), {}));
@@ -86,6 +100,24 @@ Outcome Pipeline::checked(const Problem& problem) {
   AK_TRY(failure, bench.launch(Stage::kIntegrity, Poison::kNan, Bench::ScrubFirst::kNo));
   if (failure && context_.checks.on(failure->check)) return std::optional(std::move(*failure));
   return std::optional<Failure>();
+}
+
+Status Pipeline::explain(Failure& failure) {
+  bool explicable = failure.kind == FailureKind::kWrong || failure.kind == FailureKind::kCrash ||
+                    failure.kind == FailureKind::kNondeterministic ||
+                    failure.kind == FailureKind::kOutOfBounds;
+  if (!explicable || !failed_on_ || job_.depth == Depth::kTrial || !context_.device.info().checked_build ||
+      failure.check.starts_with("checked.")) {
+    return {};
+  }
+  AK_TRY(problems, small_variants(context_, *candidate_, *failed_on_));
+  for (const Problem& problem : problems) {
+    AK_TRY(cause, run_checked(problem));
+    if (!cause || !cause->check.starts_with("checked.")) continue;
+    failure.message += fmt::format("; the checked build says why ({}): {}", cause->check, cause->message);
+    return {};
+  }
+  return {};
 }
 
 }  // namespace ak::harness

@@ -9,6 +9,7 @@ Result<bool> Pipeline::stage(Stage which, StageFunction function) {
   AK_TRY(failure, (this->*function)());
   std::string key(name(which));
   if (failure) {
+    AK_TRY_VOID(explain(*failure));
     verdict_.stages[key] = "FAIL";
     verdict_.failure = std::move(*failure);
     return false;
@@ -76,6 +77,7 @@ Status Pipeline::note_left_out(const Problem& problem, const std::string& why) {
 
 Outcome Pipeline::verify(const Problem& problem, std::span<const op::Draw* const> draws, Stage stage,
                          const std::string& check, Placement placement) {
+  failed_on_ = problem;
   AK_TRY(prepared, candidate_->prepare(problem, Build::kTimed));
   if (auto* failure = std::get_if<Failure>(&prepared)) return std::optional(std::move(*failure));
   AK_TRY(bench, Bench::create(context_, references_, problem, std::get<Prepared>(prepared), placement));
@@ -92,6 +94,7 @@ Outcome Pipeline::verify(const Problem& problem, std::span<const op::Draw* const
     poison = poison == Poison::kNan ? Poison::kFinite : Poison::kNan;
   }
   ++verified_;
+  failed_on_.reset();
   return std::optional<Failure>();
 }
 

@@ -43,6 +43,9 @@ class Pipeline {
   Outcome moved(const Problem& problem);
   Outcome isolated(const Problem& problem);
   Outcome checked(const Problem& problem);
+  Outcome run_checked(const Problem& problem);
+  /// Adds to the message of a wrong result or a crash what the checked build finds on the same problem.
+  Status explain(Failure& failure);
   Outcome time_problem(const TargetProblem& target_problem, const op::Draw& draw);
   Result<Timing> make_timing(const TargetProblem& target_problem, const TimedRounds& rounds);
   Status measure_floor(Timing& timing, std::uint64_t execution_bytes, std::size_t sets);
@@ -56,6 +59,7 @@ class Pipeline {
   Placement next_placement();
   /// The smallest smoke problem that the candidate supports, else the target's smallest.
   Result<Problem> small_problem();
+  const Problem& smallest_target_problem() const;
   Status note_left_out(const Problem& problem, const std::string& why);
   std::vector<const op::Draw*> all_draws() const;
 
@@ -65,6 +69,7 @@ class Pipeline {
   Verdict& verdict_;
   std::optional<Candidate> candidate_, incumbent_;
   Bench::SumsPool sums_;
+  std::optional<Problem> failed_on_;  ///< the problem of a verify() that did not pass
   std::size_t placements_ = 0;
   std::size_t verified_ = 0;  ///< problems verified in the stage that runs
   std::vector<std::string> left_out_;

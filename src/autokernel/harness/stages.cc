@@ -19,18 +19,18 @@ Result<Problem> Pipeline::small_problem() {
     AK_TRY(invalid, candidate_->invalid_on(problem));
     if (!invalid) return problem;
   }
-  std::optional<Problem> smallest;
-  std::uint64_t fewest = 0;
+  return smallest_target_problem();  // where it is invalid, prepare() will say why
+}
+
+const Problem& Pipeline::smallest_target_problem() const {
+  const TargetProblem* smallest = &job_.target.problems.front();
+  auto elements = [&](const TargetProblem& each) {
+    return total_elements(context_.family, each.problem).value_or(~std::uint64_t{0});
+  };
   for (const TargetProblem& each : job_.target.problems) {
-    AK_TRY(invalid, candidate_->invalid_on(each.problem));
-    AK_TRY(elements, total_elements(context_.family, each.problem));
-    if (!invalid && (!smallest || elements < fewest)) {
-      smallest = each.problem;
-      fewest = elements;
-    }
+    if (elements(each) < elements(*smallest)) smallest = &each;
   }
-  if (!smallest) return job_.target.problems.front().problem;  // prepare() will say why it is invalid
-  return *smallest;
+  return smallest->problem;
 }
 
 Outcome Pipeline::compile() {

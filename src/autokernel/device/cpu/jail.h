@@ -67,7 +67,7 @@ class Jail {
   Outcome run(const JailBatch& batch, std::chrono::nanoseconds deadline);
   static constexpr std::uint64_t kMaxBatchBytes = 4u << 20;
 
-  /// The time of an empty batch: the first quartile of some, measured on the first call.
+  /// The time of an empty batch: the least of some, measured on the first call.
   std::optional<double> empty_batch_us();
   bool alive() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
