@@ -58,6 +58,8 @@ Result<DataSet> DataSet::allocate(device::Device& device, const op::Family& fami
     spec.skew = placement.skew * tensor->alignment;
     AK_TRY(buffer, DeviceBuffer::allocate(device, spec));
     view.at = buffer.ref();
+    AK_TRY(shape, op::shape_of(family, *tensor, problem));
+    set.shapes_.emplace(tensor->name, std::move(shape));
     set.views_.emplace(tensor->name, view);
     set.buffers_.push_back(std::move(buffer));
   }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "autokernel/harness/device_peaks.h"
 #include "autokernel/harness/pipeline.h"
 #include "autokernel/harness/signature.h"
 #include "autokernel/kernel/space.h"
+#include "autokernel/roofline/peak_store.h"
 
 namespace ak::harness {
 namespace {
@@ -50,7 +52,11 @@ Result<Verdict> Harness::judge(const Job& job) {
   auto start = clock_.now();
   Context context{
       device_,      compiler_, trusted_, *family, checks_, clock_, Limits::for_device(device_.info()),
-      Rng(job.seed)};
+      nullptr,      Rng(job.seed)};
+  if (job.depth == Depth::kFull) {
+    AK_TRY(known, peaks());
+    context.peaks = known;
+  }
   Verdict verdict;
   verdict.device = device_.info();
   verdict.selftest = !checks_.complete();
@@ -58,6 +64,21 @@ Result<Verdict> Harness::judge(const Job& job) {
   AK_TRY_VOID(pipeline.run());
   verdict.wall_s = seconds_between(start, clock_.now());
   return verdict;
+}
+
+Result<const roofline::Peaks*> Harness::peaks() {
+  // On the CPU the bandwidth depends on the footprint, and each problem has its own.
+  if (peaks_ || !device_.info().cold_cache) return peaks_ ? &*peaks_ : nullptr;
+  Log log(LogLevel::kWarning);
+  const roofline::PeakStore store(peak_folder_, log);
+  if (!peak_folder_.empty()) peaks_ = store.load(device_.info().uuid);
+  if (peaks_) return &*peaks_;
+  AK_TRY(measured, measure_device_peaks(device_, compiler_, clock_));
+  peaks_ = std::move(measured);
+  if (!peak_folder_.empty()) {
+    if (Status saved = store.save(*peaks_); !saved) log.warning("{}", saved.error().message);
+  }
+  return &*peaks_;
 }
 
 Result<std::vector<Source>> sources_of(const Job& job, const op::Registry& registry,

@@ -56,7 +56,7 @@ class Runner {
 
   void make_harness() {
     harness_ = std::make_unique<harness::Harness>(*parts_.device, *parts_.compiler, options_.registry,
-                                                  options_.checks, clock_);
+                                                  options_.checks, clock_, options_.peak_folder);
   }
 
   Result<Json> compile(const JsonReader& fields) {

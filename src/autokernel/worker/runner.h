@@ -1,6 +1,7 @@
 #pragma once
 // The runner: owns one device and serves compile and judge requests, one after another, until its input ends.
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,6 +27,7 @@ struct RunnerOptions {
   op::Registry registry;  ///< embedded families; those of the hello are added
   harness::CheckSet checks = harness::CheckSet::all();
   std::string version;
+  std::filesystem::path peak_folder;  ///< where measured peaks are kept; empty: nowhere
 };
 
 /// Serves until end of file on `in`; 0, or 3 when the environment failed.
