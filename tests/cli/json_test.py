@@ -34,10 +34,10 @@ class JsonTest(unittest.TestCase):
         cls.outer.cleanup()
 
     @classmethod
-    def call(cls, *arguments):
-        done = subprocess.run([BINARY, *arguments], cwd=cls.folder, env=cls.environment, capture_output=True, text=True,
-                              timeout=300)
-        done.json = json.loads(done.stdout) if done.stdout else None
+    def call(cls, *arguments, env=None):
+        done = subprocess.run([BINARY, *arguments], cwd=cls.folder, env=dict(cls.environment, **(env or {})),
+                              capture_output=True, text=True, timeout=300)
+        done.json = json.loads(done.stdout) if done.stdout and "--json" in arguments else None
         return done
 
     def assert_shape(self, value, shape, where=""):
@@ -87,6 +87,39 @@ class JsonTest(unittest.TestCase):
         self.assertEqual(done.json["failure"]["kind"], "wrong")
         self.assertEqual(done.json["stages"]["smoke"], "FAIL")
         self.assertEqual(done.json["timings"], [])
+
+    def test_compare(self):
+        done = self.call("compare", STARTER, STARTER, *DIMS, "--json")
+        self.assert_shape(done.json, {
+            "correctness": str, "answer": str, "ratio": {"ratio": NUMBER, "ci_low": NUMBER, "ci_high": NUMBER},
+            "incumbent": {"kernel": str, "config": dict}, "timings": [{"versus": {"ratio": NUMBER}}]})
+        self.assertEqual(done.json["correctness"], "PASS")
+        ratio = done.json["ratio"]
+        self.assertLessEqual(ratio["ci_low"], ratio["ratio"])
+        self.assertLessEqual(ratio["ratio"], ratio["ci_high"])
+        self.assertEqual(done.returncode, 1 if done.json["answer"] == "slower" else 0)
+        self.assertIn(done.json["answer"], ("faster", "slower", "as fast", "undecided"))
+
+    def test_compare_with_a_kernel_that_does_more(self):
+        slow = self.folder / "slow.cu"
+        text = pathlib.Path(STARTER).read_text()
+        first = text.index("for (")
+        slow.write_text(text[:first] + "for (volatile int burn = 0; burn < 20000; ++burn) {}\n  " + text[first:])
+        done = self.call("compare", STARTER, str(slow), *DIMS)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("answer: B is slower", done.stdout)
+
+    def test_compare_with_a_wrong_kernel(self):
+        wrong = self.folder / "wrong_too.cu"
+        wrong.write_text(pathlib.Path(STARTER).read_text().replace("* inverse)", "* inverse * 2)"))
+        done = self.call("compare", STARTER, str(wrong), *DIMS, "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.json["answer"], "failed")
+
+    def test_a_misspelt_variable_is_named(self):
+        done = self.call("config", env={"AUTOKERNEL_BUDGT": "5"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("AUTOKERNEL_BUDGT is read by nothing; did you mean 'budget'?", done.stderr)
 
     def test_bench_without_a_sandbox_says_so(self):
         done = self.call("bench", STARTER, *DIMS, "--quick", "--json", "--unsafe-no-sandbox")

@@ -48,9 +48,7 @@ Json to_json(const TuneResult& result) {
                {"wall_s", result.wall_s},
                {"device", {{"kind", result.device.kind}, {"name", result.device.name}}}};
   if (result.confirmation) {
-    json["confirmation"] = {{"ratio", result.confirmation->ratio},
-                            {"ci_low", result.confirmation->ci_low},
-                            {"ci_high", result.confirmation->ci_high}};
+    json["confirmation"] = to_json(*result.confirmation);
   }
   if (result.start_failure) {
     json["failure"] = to_json(*result.start_failure);

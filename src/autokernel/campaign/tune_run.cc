@@ -98,7 +98,7 @@ Result<std::optional<Experiment>> TuneRun::resumable() {
       found = std::move(each);
       continue;
     }
-    each.decision = Decision::kCrashed;
+    each.decision = Decision::kFailed;
     each.description += " (ended without a decision)";
     AK_TRY(text, parts_.workspace.ledger().kernel_text(each.kernel_hash));
     AK_TRY(closed, parts_.workspace.finish(each, text));
@@ -157,14 +157,14 @@ Result<bool> TuneRun::measure_defaults() {
   std::vector<Trial> trials = trials_of_verdict(verdict, file_->defaults, begun.id, request_.target);
   for (const Trial& trial : trials) AK_TRY_VOID(parts_.workspace.ledger().append_trial(trial, verdict));
   AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(begun.id, verdict));
-  begun.decision = verdict.passed ? Decision::kStart : Decision::kCrashed;
+  begun.decision = verdict.passed ? Decision::kStart : Decision::kFailed;
   if (verdict.failure) begun.description += fmt::format(": {}", name(verdict.failure->kind));
   begun.best_config = file_->defaults;
   begun.objective_us = objective_of_verdict(verdict, request_.target).median_us;
   AK_TRY(ended, parts_.workspace.finish(begun, file_->text));
   result_.start_experiment = ended.id;
   if (!verdict.passed) {
-    result_.decision = Decision::kCrashed;
+    result_.decision = Decision::kFailed;
     result_.experiment = ended.id;
     result_.start_failure = verdict.failure;
   } else {

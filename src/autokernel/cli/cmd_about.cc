@@ -1,5 +1,6 @@
 // What is there: ops, devices, config, doctor.
 
+#include <fmt/ranges.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -40,8 +41,18 @@ Result<int> show_family(Session& session, const op::Family& family) {
                         {"hash", family.hash}});
     return 0;
   }
-  std::string out = fmt::format("op: {}\nabout: {}\nflops: {}\nbytes: {}\n", family.name, family.about,
-                                family.flops.text(), family.bytes.text());
+  std::string out =
+      fmt::format("op: {}\nabout: {}\ndims: {}\nflops: {}\nbytes: {}\n", family.name, family.about,
+                  fmt::join(family.dims, " "), family.flops.text(), family.bytes.text());
+  for (const op::FlagSpec& flag : family.flags) {
+    out += fmt::format("flag: {} in {{{}}}{}, default {}\n", flag.name, fmt::join(flag.values, ", "),
+                       flag.range ? fmt::format(" or {} to {}", flag.range->first, flag.range->second) : "",
+                       flag.values.front());
+  }
+  for (const op::ScalarSpec& scalar : family.scalars) {
+    out += fmt::format("scalar: {} ({}), default {:g}\n", scalar.name,
+                       scalar.type == op::ScalarSpec::Type::kInt ? "int" : "float", scalar.default_value);
+  }
   for (const op::TensorSpec& tensor : family.tensors) {
     std::string shape;
     for (const Expr& extent : tensor.shape) shape += (shape.empty() ? "" : ", ") + extent.text();
@@ -183,6 +194,7 @@ Result<int> run_doctor(Session& session) {
 
 Result<int> run_config(Session& session) {
   AK_TRY(settings, session.settings({}));
+  for (const std::string& warning : settings.warnings()) session.log().warning("{}", warning);
   if (session.options().json) {
     Json list = Json::array();
     for (const ledger::Setting& each : settings.all()) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "autokernel/campaign/objective.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/verdict_text.h"
 #include "autokernel/harness/harness.h"
@@ -14,6 +15,14 @@ Result<std::uint64_t> seed_of(const std::string& text) {
     return usage_error("--seed {}: expected up to 16 hexadecimal digits", text);
   }
   return std::stoull(text, nullptr, 16);
+}
+
+/// Of the candidate: "faster", "slower", "as fast", or "undecided" where the interval is too wide to tell.
+std::string answer_of(const stats::RatioCI& ratio, double threshold) {
+  if (stats::is_faster(ratio, threshold) == stats::Answer::kYes) return "faster";
+  if (ratio.ci_high < 1 / (1 + threshold)) return "slower";
+  if (ratio.ci_low > 1 / (1 + threshold) && ratio.ci_high < 1 + threshold) return "as fast";
+  return "undecided";
 }
 
 }  // namespace
@@ -65,14 +74,33 @@ Result<int> run_compare(Session& session, const CompareOptions& options) {
   AK_TRY(registry, session.registry());
   AK_TRY(sources, harness::sources_of(job, *registry, device));
   AK_TRY(verdict, pool->compile_and_judge(job, sources, worker::Freshness::kReuse));
+  std::string answer = "failed";
+  std::optional<stats::RatioCI> ratio;
+  AK_TRY(settings, session.settings({}));
+  const double threshold = settings.get_number("threshold");
+  if (verdict.passed) {
+    Rng rng(job.seed);
+    AK_TRY(measured, campaign::ratio_of_verdict(verdict, job.target, rng));
+    ratio = measured;
+    answer = answer_of(measured, threshold);
+  }
   if (session.options().json) {
     Json json = bench_json(verdict, candidate.file.name, candidate_config, verdict.wall_s);
     json["incumbent"] = {{"kernel", incumbent.file.name}, {"config", to_json(incumbent_config)}};
+    json["answer"] = answer;
+    if (ratio)
+      json["ratio"] = {{"ratio", ratio->ratio}, {"ci_low", ratio->ci_low}, {"ci_high", ratio->ci_high}};
     session.print_json(json);
   } else {
     session.print(compare_text(verdict, incumbent.file.name, candidate.file.name));
+    if (ratio) {
+      session.print(
+          fmt::format("\nanswer: B is {} (A / B over all sizes {:.3f}x, 95 % CI {:.3f} to {:.3f}; a "
+                      "difference counts from {:.1f} %)\n",
+                      answer, ratio->ratio, ratio->ci_low, ratio->ci_high, 100 * threshold));
+    }
   }
-  return verdict.passed ? 0 : 1;
+  return answer == "failed" || answer == "slower" ? 1 : 0;
 }
 
 }  // namespace ak::cli

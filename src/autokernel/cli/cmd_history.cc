@@ -8,13 +8,19 @@
 namespace ak::cli {
 namespace {
 
-Json experiment_json(const Experiment& each) {
+/// An experiment without a decision in a workspace that nobody uses was interrupted.
+std::string decision_of(const Experiment& experiment, const ledger::Workspace& workspace) {
+  const bool interrupted = experiment.decision == Decision::kRunning && !workspace.in_use();
+  return interrupted ? "interrupted" : std::string(name(experiment.decision));
+}
+
+Json experiment_json(const Experiment& each, const ledger::Workspace& workspace) {
   Json json = {{"experiment", each.id},
                {"target", each.target},
                {"tag", each.tag},
                {"proposer", each.proposer},
                {"description", each.description},
-               {"decision", std::string(name(each.decision))},
+               {"decision", decision_of(each, workspace)},
                {"objective_us", each.objective_us},
                {"commit", each.commit},
                {"kernel_hash", each.kernel_hash},
@@ -22,9 +28,7 @@ Json experiment_json(const Experiment& each) {
                {"started_at", each.started_at},
                {"ended_at", each.ended_at}};
   if (each.confirmation) {
-    json["confirmation"] = {{"ratio", each.confirmation->ratio},
-                            {"ci_low", each.confirmation->ci_low},
-                            {"ci_high", each.confirmation->ci_high}};
+    json["confirmation"] = to_json(*each.confirmation);
   }
   return json;
 }
@@ -50,7 +54,7 @@ Result<int> run_log(Session& session, const HistoryOptions& options) {
   AK_TRY(experiments, workspace.ledger().experiments({options.target, options.tag}));
   if (session.options().json) {
     Json list = Json::array();
-    for (const Experiment& each : experiments) list.push_back(experiment_json(each));
+    for (const Experiment& each : experiments) list.push_back(experiment_json(each, workspace));
     session.print_json({{"schema", 1}, {"experiments", std::move(list)}});
     return 0;
   }
@@ -58,7 +62,7 @@ Result<int> run_log(Session& session, const HistoryOptions& options) {
   TextTable table({"experiment", "target", "proposer", "decision", "objective", "ended", "description"},
                   {Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight});
   for (const Experiment& each : experiments) {
-    table.add_row({std::to_string(each.id), each.target, each.proposer, std::string(name(each.decision)),
+    table.add_row({std::to_string(each.id), each.target, each.proposer, decision_of(each, workspace),
                    each.objective_us > 0 ? format_us(each.objective_us) : "-", each.ended_at,
                    each.description});
   }
@@ -77,7 +81,7 @@ Result<int> run_show(Session& session, const HistoryOptions& options) {
     diff = std::move(text);
   }
   if (session.options().json) {
-    Json json = experiment_json(experiment);
+    Json json = experiment_json(experiment, workspace);
     json["schema"] = 1;
     json["device"] = {{"kind", context.device.kind}, {"name", context.device.name}};
     json["compiler"] = context.compiler;
@@ -103,7 +107,7 @@ Result<int> run_show(Session& session, const HistoryOptions& options) {
       "experiment: {}\ntarget: {}\nproposer: {}\ndecision: {}\ndescription: {}\ndevice: {} ({})\ncompiler: "
       "{}\nstarted: {}\n"
       "ended: {}\nseed: {}\ncommit: {}\n",
-      experiment.id, experiment.target, experiment.proposer, name(experiment.decision),
+      experiment.id, experiment.target, experiment.proposer, decision_of(experiment, workspace),
       experiment.description, context.device.name, context.device.kind, context.compiler,
       experiment.started_at, experiment.ended_at.empty() ? "-" : experiment.ended_at, experiment.seed,
       experiment.commit.empty() ? "-" : experiment.commit);

@@ -24,7 +24,7 @@ struct Parsed {
   HistoryOptions history;
   OpsOptions ops;
   WorkerOptions worker;
-  std::string strategy, budget, seed, threshold;
+  std::optional<std::string> strategy, budget, seed, threshold;
   Run run;
 };
 
@@ -91,8 +91,8 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
 void add_tune(CLI::App& app, Parsed& parsed) {
   CLI::App& tune = subcommand(app, parsed, "tune",
                               "search the tunables of a kernel file for the fastest config", [&](Session& s) {
-                                auto flag = [&](const char* name, const std::string& value) {
-                                  if (!value.empty()) parsed.tune.settings[name] = value;
+                                auto flag = [&](const char* name, const std::optional<std::string>& value) {
+                                  if (value) parsed.tune.settings[name] = *value;
                                 };
                                 flag("strategy", parsed.strategy);
                                 flag("budget", parsed.budget);

@@ -68,7 +68,7 @@ Result<int> cuda_ordinal(std::string_view device) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
     if (error == std::errc() && end == digits.data() + digits.size() && ordinal >= 0) return ordinal;
   }
-  return usage_error("device `{}`: expected auto, cpu, cuda, or cuda:N for the GPU number N", device);
+  return usage_error("device `{}`: expected auto, cpu or cuda, or cuda:N for the GPU number N", device);
 }
 
 Result<worker::RunnerParts> cuda_parts(worker::Role role, bool unsafe_no_sandbox, int ordinal) {
@@ -125,6 +125,9 @@ Result<std::string> Session::device_kind() const {
   AK_TRY(values, settings({}));
   std::string kind = values.get_text("device");
   if (kind == "auto") return std::string(cuda::driver_present() ? "cuda" : "cpu");
+  if (kind != "cpu" && kind != "cuda" && !kind.starts_with("cuda:")) {
+    return usage_error("device `{}`: expected auto, cpu or cuda", kind);
+  }
   return kind;
 }
 
@@ -138,6 +141,8 @@ std::vector<std::string> Session::worker_command(const std::string& device) cons
 Result<std::unique_ptr<worker::Pool>> Session::start_pool() {
   AK_TRY(families, registry());
   AK_TRY(device, device_kind());
+  AK_TRY(values, settings({}));
+  for (const std::string& warning : values.warnings()) log_.warning("{}", warning);
   worker::PoolOptions options;
   options.command = worker_command(device);
   options.compilers = std::max(1U, std::thread::hardware_concurrency());

@@ -41,6 +41,7 @@ Json to_json(const Entry& entry) {
   return {{"name", entry.name},
           {"symbol", entry.symbol},
           {"param_bytes", entry.param_bytes},
+          {"param_kinds", entry.param_kinds},
           {"registers", entry.registers},
           {"local_bytes", entry.local_bytes},
           {"static_shared_bytes", entry.static_shared_bytes},
@@ -54,6 +55,7 @@ Result<Entry> entry_from_json(const Json& json, const std::string& what) {
   in.read("name", entry.name);
   in.read("symbol", entry.symbol);
   in.read("param_bytes", entry.param_bytes);
+  in.read("param_kinds", entry.param_kinds);
   in.read("registers", entry.registers);
   in.read("local_bytes", entry.local_bytes);
   in.read("static_shared_bytes", entry.static_shared_bytes);

@@ -44,8 +44,9 @@ struct Entry {
   std::string name;    ///< as Source::entries has it
   std::string symbol;  ///< in the binary's symbol table, where it differs (C++ linkage); else empty
   std::vector<std::uint32_t> param_bytes;  ///< size of each kernel parameter, where the format tells
-  std::uint32_t registers = 0;             ///< per thread; 0 where unknown (cpu)
-  std::uint32_t local_bytes = 0;           ///< per thread
+  std::string param_kinds;        ///< of each: 'p'ointer, 'i'nteger, 'f'loating point, '?'; empty: not known
+  std::uint32_t registers = 0;    ///< per thread; 0 where unknown (cpu)
+  std::uint32_t local_bytes = 0;  ///< per thread
   std::uint32_t static_shared_bytes = 0;
   std::array<std::uint32_t, 3> block{0, 0, 0};  ///< fixed by the compiler (Triton), else 0
   std::vector<std::string> hidden_args;

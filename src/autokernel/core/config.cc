@@ -24,7 +24,7 @@ std::string Config::to_string() const {
     if (!text.empty()) text += ' ';
     text += name + "=" + ak::to_string(value);
   }
-  return text;
+  return text.empty() ? "(no tunables)" : text;
 }
 
 std::string Config::hash() const {

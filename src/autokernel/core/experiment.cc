@@ -8,7 +8,7 @@
 namespace ak {
 namespace {
 
-constexpr std::string_view kDecisions[] = {"running", "kept", "reverted", "ambiguous", "crashed", "start"};
+constexpr std::string_view kDecisions[] = {"running", "kept", "reverted", "ambiguous", "failed", "start"};
 static_assert(std::size(kDecisions) == static_cast<std::size_t>(Decision::kStart) + 1);
 
 template <class T>

@@ -30,7 +30,7 @@ struct Trial {
   std::string recorded_at;  ///< ISO 8601
 };
 
-enum class Decision { kRunning, kKept, kReverted, kAmbiguous, kCrashed, kStart };
+enum class Decision { kRunning, kKept, kReverted, kAmbiguous, kFailed, kStart };
 std::string_view name(Decision decision);  ///< "running", "kept", ...
 std::optional<Decision> decision_from_name(std::string_view name);
 

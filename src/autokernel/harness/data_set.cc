@@ -56,12 +56,16 @@ Result<DataSet> DataSet::allocate(device::Device& device, const op::Family& fami
     spec.guard = placement.guard;
     spec.alignment = tensor->alignment;
     spec.skew = placement.skew * tensor->alignment;
-    AK_TRY(buffer, DeviceBuffer::allocate(device, spec));
-    view.at = buffer.ref();
+    Result<DeviceBuffer> buffer = DeviceBuffer::allocate(device, spec);
+    if (!buffer) {
+      return tl::unexpected(std::move(buffer).error().with_context(
+          fmt::format("{} of {} (choose a smaller size)", tensor->name, problem.label())));
+    }
+    view.at = buffer->ref();
     AK_TRY(shape, op::shape_of(family, *tensor, problem));
     set.shapes_.emplace(tensor->name, std::move(shape));
     set.views_.emplace(tensor->name, view);
-    set.buffers_.push_back(std::move(buffer));
+    set.buffers_.push_back(std::move(*buffer));
   }
   return set;
 }

@@ -92,6 +92,9 @@ Status read_root(const FileText& file, std::string_view code, KernelFile& out) {
 }  // namespace
 
 Result<KernelFile> parse(std::string_view text, std::string name) {
+  constexpr std::string_view kByteOrderMark =
+      "\xef\xbb\xbf";  // some editors write one; g++ would not skip it
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   AK_TRY_VOID(check_text(text, name));
   AK_TRY(found, find_front_matter(text, name));
   const std::string_view toml = text.substr(found.toml_begin, found.toml_end - found.toml_begin);

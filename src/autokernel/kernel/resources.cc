@@ -21,6 +21,16 @@ std::size_t bytes_of(const LaunchArg& arg) {
   return std::visit(Sizes{}, arg);
 }
 
+char kind_of(const LaunchArg& arg) {
+  if (std::holds_alternative<TensorArg>(arg) || std::holds_alternative<NullArg>(arg)) return 'p';
+  if (std::holds_alternative<float>(arg) || std::holds_alternative<double>(arg)) return 'f';
+  return std::holds_alternative<TensorMapArg>(arg) ? '?' : 'i';
+}
+
+std::string_view kind_name(char kind) {
+  return kind == 'p' ? "a pointer" : kind == 'f' ? "floating point" : "an integer";
+}
+
 std::optional<std::string> check_params(const LaunchStep& step, const Entry& entry) {
   if (entry.param_bytes.empty()) return std::nullopt;  // the format does not tell
   if (entry.param_bytes.size() != step.args.size()) {
@@ -29,6 +39,13 @@ std::optional<std::string> check_params(const LaunchStep& step, const Entry& ent
         step.entry, entry.param_bytes.size(), step.args.size());
   }
   for (std::size_t i = 0; i < step.args.size(); ++i) {
+    const char kind = kind_of(step.args[i]);
+    const char declared = i < entry.param_kinds.size() ? entry.param_kinds[i] : '?';
+    if (declared != '?' && kind != '?' && declared != kind) {
+      return fmt::format(
+          "parameter {} of {} is {}, the launch passes {}: compare 'args' with the kernel's signature", i + 1,
+          step.entry, kind_name(declared), kind_name(kind));
+    }
     if (entry.param_bytes[i] == bytes_of(step.args[i])) continue;
     return fmt::format(
         "parameter {} of {} has {} bytes, the launch passes {}: tensors are pointers, dims and expressions "

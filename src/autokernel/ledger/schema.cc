@@ -26,7 +26,7 @@ CREATE TABLE experiments (
   kernel_hash TEXT NOT NULL REFERENCES kernels (hash),
   result_hash TEXT NOT NULL REFERENCES kernels (hash),
   commit_id TEXT NOT NULL DEFAULT '',
-  decision TEXT NOT NULL CHECK (decision IN ('running', 'kept', 'reverted', 'ambiguous', 'crashed', 'start')),
+  decision TEXT NOT NULL CHECK (decision IN ('running', 'kept', 'reverted', 'ambiguous', 'failed', 'start')),
   best_config TEXT,       -- JSON
   objective_us REAL NOT NULL DEFAULT 0,
   confirmation TEXT,      -- JSON

@@ -143,6 +143,26 @@ std::string flag_name(std::string_view setting) {
   return result;
 }
 
+/// Read by other parts than the settings.
+constexpr std::string_view kOtherVariables[] = {"AUTOKERNEL_BIN", "AUTOKERNEL_CACHE",
+                                                "AUTOKERNEL_CXX", "AUTOKERNEL_NVRTC",
+                                                "AUTOKERNEL_OPS", "AUTOKERNEL_WORKSPACE"};
+
+bool is_known_variable(std::string_view variable) {
+  const auto table = setting_table();
+  return std::find(std::begin(kOtherVariables), std::end(kOtherVariables), variable) !=
+             std::end(kOtherVariables) ||
+         std::any_of(table.begin(), table.end(),
+                     [&](const SettingSpec& spec) { return environment_name(spec.name) == variable; });
+}
+
+/// "AUTOKERNEL_BUDGT" -> "budgt", for the nearest setting.
+std::string setting_name(std::string_view variable) {
+  std::string name(variable.substr(std::string_view("AUTOKERNEL_").size()));
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
 Result<std::string> checked(const SettingSpec& spec, std::string_view text, std::string_view origin) {
   auto value = normalised(spec, text);
   if (!value) return usage_error("{}: {} ({})", origin, value.error().message, spec.help);
@@ -199,6 +219,11 @@ Result<Settings> Settings::load(const SettingsInput& input) {
   }
   AK_TRY(from_file, read_settings_file(input.file));
   Settings settings;
+  for (const auto& [variable, value] : input.environment) {
+    if (is_known_variable(variable)) continue;
+    settings.warnings_.push_back(fmt::format("the environment variable {} is read by nothing; {}", variable,
+                                             known_hint(setting_name(variable))));
+  }
   for (const SettingSpec& spec : setting_table()) {
     Setting setting;
     setting.name = spec.name;

@@ -78,9 +78,12 @@ class Settings {
   Budget get_budget(std::string_view name) const;
   const Setting& get(std::string_view name) const;
   const std::vector<Setting>& all() const { return settings_; }  ///< in the order of the table
+  /// Variables AUTOKERNEL_... that nothing reads, most likely misspelt, with the nearest known name.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   std::vector<Setting> settings_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace ak::ledger

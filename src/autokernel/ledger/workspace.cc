@@ -90,6 +90,8 @@ Result<Workspace> Workspace::open(const fs::path& folder, const Clock& clock) {
   return workspace;
 }
 
+bool Workspace::in_use() const { return !holder_is_dead(folder_ / "lock"); }
+
 Result<Workspace> Workspace::open_read_only(const fs::path& folder, const Clock& clock) {
   if (!is_there(folder)) {
     return usage_error("there is no workspace {}: autokernel tune makes it, --workspace names another",

@@ -59,6 +59,9 @@ class Workspace {
   const Ledger& ledger() const { return *ledger_; }
   const GitRepository& git() const { return *git_; }
   const RepairLog& repairs() const { return repairs_; }
+  /// Is a run going on in this workspace (another process's or this one's)? If not, an experiment that is
+  /// still `running` was interrupted.
+  bool in_use() const;
 
   /// Records a target and writes targets/<id>/target.toml; kernel.cu too if it is not there yet.
   Status add_target(const Target& target, std::string_view toml, std::string_view kernel_text);

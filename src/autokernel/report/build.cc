@@ -147,8 +147,8 @@ Series experiments_series(const TargetReport& target) {
     point.x = e.id;
     point.y_us = row.objective_us;
     point.label = fmt::format("experiment {} ({}): {}", e.id, name(e.decision), e.description);
-    if (!point.y_us || e.decision == Decision::kCrashed) {
-      if (e.decision != Decision::kCrashed) continue;  // reverted before anything was to confirm
+    if (!point.y_us || e.decision == Decision::kFailed) {
+      if (e.decision != Decision::kFailed) continue;  // reverted before anything was to confirm
       point.y_us.reset();
       point.mark = Mark::kFailed;
     } else if (e.decision == Decision::kStart) {
@@ -240,7 +240,7 @@ std::string TargetReport::headline() const {
   if (decision == Decision::kStart) return "measured; nothing was tried yet";
   if (decision == Decision::kRunning)
     return "not finished: the same command resumes it; the best so far is unconfirmed";
-  if (decision == Decision::kCrashed) return "it ended without a decision";
+  if (decision == Decision::kFailed) return "it ended without a decision";
   if (confirmation) {
     return fmt::format("the start stays ({}): the best was {} its speed (95 % CI {} to {})", name(decision),
                        ratio_text(confirmation->ratio), ratio_text(confirmation->ci_low),

@@ -35,7 +35,7 @@ code,pre{font-family:ui-monospace,"SF Mono",Menlo,"DejaVu Sans Mono",monospace;f
 pre{background:var(--soft);border:1px solid var(--line);border-radius:8px;padding:12px 16px;margin:6px 0;overflow-x:auto;
 white-space:pre-wrap;overflow-wrap:anywhere;max-height:320px}
 details{margin:8px 0}summary{cursor:pointer}
-.kept,.start{color:var(--good);font-weight:600}.reverted,.ambiguous{color:var(--muted)}.crashed{color:var(--bad)}
+.kept,.start{color:var(--good);font-weight:600}.reverted,.ambiguous{color:var(--muted)}.failed{color:var(--bad)}
 )css";
 
 }  // namespace ak::report

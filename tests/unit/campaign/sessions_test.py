@@ -264,7 +264,7 @@ class Session(unittest.TestCase):
         self.assertEqual(second.returncode, 0, second.stderr)
         self.assertEqual(json.loads(second.stdout)["resumed_trials"], 0)
         decisions = self.query("SELECT decision FROM experiments ORDER BY id")
-        self.assertEqual([row[0] for row in decisions[:3]], ["start", "crashed", "start"])
+        self.assertEqual([row[0] for row in decisions[:3]], ["start", "failed", "start"])
         self.assert_refs_agree()
 
     def test_a_workspace_that_cannot_be_written_is_an_error_of_the_environment(self):

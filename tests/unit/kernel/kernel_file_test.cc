@@ -97,6 +97,13 @@ TEST(KernelFile, LaunchesWorkspacesAndTensorMapsAreRead) {
   EXPECT_EQ(file.tensor_maps[0].swizzle_bytes, 128);
 }
 
+TEST(KernelFile, AByteOrderMarkIsNoPartOfTheText) {
+  const std::string text(plain_text(""));
+  const auto file = parse("\xef\xbb\xbf" + text, "bom.cu");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->text, text);
+}
+
 TEST(KernelFile, AFileWithoutTunablesHasOneConfig) {
   const KernelFile file = parsed(plain_text(""));
   EXPECT_TRUE(file.tunables.empty());

@@ -42,6 +42,14 @@ TEST(CheckResources, ParametersMustMatchTheArguments) {
             "float");
 }
 
+TEST(CheckResources, AFloatIsNoInteger) {
+  Binary swapped = binary();
+  swapped.entries[0].param_kinds = "pp?ii";
+  EXPECT_EQ(complaint(swapped),
+            "parameter 4 of f is an integer, the launch passes floating point: compare 'args' with the "
+            "kernel's signature");
+}
+
 TEST(CheckResources, UnknownParametersAreNotCompared) {
   Binary silent = binary();
   silent.entries[0].param_bytes.clear();

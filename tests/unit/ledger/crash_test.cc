@@ -44,7 +44,7 @@ struct Report {
       tell('t', *id);
     }
     constexpr Decision kDecisions[] = {Decision::kKept, Decision::kReverted, Decision::kAmbiguous,
-                                       Decision::kCrashed};
+                                       Decision::kFailed};
     e->decision = kDecisions[rng.below(4)];
     if (!workspace->finish(*e, kernel)) ::_exit(2);
     tell('f', e->id);

@@ -73,6 +73,15 @@ TEST_F(WorkspaceTest, ASecondRunIsRefusedWithThePidOfTheFirst) {
   EXPECT_THAT(second.error().message, HasSubstr(std::to_string(::getpid())));
 }
 
+TEST_F(WorkspaceTest, AReaderSeesWhetherARunIsGoingOn) {
+  {
+    Workspace writer = open_workspace();
+    EXPECT_TRUE(Workspace::open_read_only(folder(), clock_)->in_use());
+  }
+  std::ofstream(folder() / "lock") << "2147483647\n";  // no process has that number
+  EXPECT_FALSE(Workspace::open_read_only(folder(), clock_)->in_use());
+}
+
 TEST_F(WorkspaceTest, AReaderNeedsNoLock) {
   Workspace workspace = open_with_target();
   run(workspace, Decision::kStart, "v1");

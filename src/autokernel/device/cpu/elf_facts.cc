@@ -103,7 +103,7 @@ class Examiner {
         facts_.code.has_barriers = facts_.code.has_barriers || name.starts_with("ak_rt_barrier") ||
                                    name.starts_with("ak_rt_warp") || name == "ak_rt_grid_barrier";
         if (name == "ak_rt_yield" || name == "__sanitizer_cov_trace_pc") {
-          add_once(facts_.code.noted, "atomics or spin-waits");
+          add_once(facts_.code.noted, "atomics, volatile accesses or spin-waits");
         }
       } else if (symbol.dynamic && symbol.binding != STB_LOCAL && symbol.name != "ak_module") {
         forbid(fmt::format("export of `{}`", demangled(symbol.name)));
@@ -236,8 +236,15 @@ class Examiner {
       if (!at) return internal_error("the compiled module's table for `{}` is not in the file", entry.name);
       std::vector<std::uint32_t> words(table->bytes / 4);
       std::memcpy(words.data(), bytes_.data() + *at, words.size() * 4);
-      if (words[0] != words.size() - 1) return internal_error("the table for `{}` is damaged", entry.name);
-      entry.param_bytes.assign(words.begin() + 1, words.end());
+      const std::size_t count = words[0];
+      if (words.size() != 2 * count + 1) {
+        return internal_error("the table for `{}` is damaged", entry.name);
+      }
+      const auto kinds = words.begin() + 1 + static_cast<std::ptrdiff_t>(count);
+      entry.param_bytes.assign(words.begin() + 1, kinds);
+      for (auto kind = kinds; kind != words.end(); ++kind) {
+        entry.param_kinds += *kind == 'p' || *kind == 'i' || *kind == 'f' ? static_cast<char>(*kind) : '?';
+      }
       entry.static_shared_bytes = shared_bytes_of(entry.name);
       facts_.entries.push_back(std::move(entry));
     }

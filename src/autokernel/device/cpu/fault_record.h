@@ -36,6 +36,9 @@ enum class Region : std::uint32_t {
   kStack,  ///< a thread's stack ran over
 };
 
+/// Of a fault whose address the processor does not tell: it was not canonical.
+inline constexpr std::uint64_t kNoAddress = ~std::uint64_t{0};
+
 struct FaultRecord {
   RecordKind kind = RecordKind::kNone;
   std::uint32_t signal = 0;

@@ -137,8 +137,10 @@ Fault signal_fault(const FaultRecord& record, const Narrator& narrator) {
   }
   std::string message = fmt::format("{} in {}{}", signal_name(record.signal), narrator.who(), line);
   if (record.signal == SIGSEGV) {
-    message += fmt::format(": {} {:#x}, {}", record.is_write != 0 ? "writes" : "reads", record.address,
-                           narrator.place());
+    message += record.address == kNoAddress
+                   ? ": uses a pointer that cannot be an address (an index or offset that is far too large)"
+                   : fmt::format(": {} {:#x}, {}", record.is_write != 0 ? "writes" : "reads", record.address,
+                                 narrator.place());
   }
   return {FailureKind::kCrash, "fault", message};
 }

@@ -78,6 +78,10 @@ Result<HostCompiler> examine(const fs::path& program) {
   compiler.description = fmt::format(
       "{} {}", compiler.family == HostCompiler::Family::kClang ? "clang++" : "g++", version_in(line));
   AK_TRY(machine, output_of(program, {"-dumpmachine"}));
+  if (machine.find('-') == std::string::npos) {  // "x86_64-linux-gnu"
+    return environment_error("{} is neither g++ nor clang++: -dumpmachine prints no target (--version: {})",
+                             program.string(), line);
+  }
   compiler.identity = content_hash({line, machine, processor()});
   return compiler;
 }

@@ -48,7 +48,8 @@ void handle(int signal, siginfo_t* info, void* context) {
     record.detail = info->si_syscall;
   } else if (signal == SIGSEGV || signal == SIGBUS) {
     constexpr long kWriteFault = 2;
-    record.address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    record.address =
+        info->si_code == SI_KERNEL ? kNoAddress : reinterpret_cast<std::uintptr_t>(info->si_addr);
     record.is_write = (user->uc_mcontext.gregs[REG_ERR] & kWriteFault) != 0;
     locate(record.address, record);
   }
