@@ -19,6 +19,8 @@ struct Parsed {
   GlobalOptions global;
   BenchOptions bench;
   CompareOptions compare;
+  LaunchOptions launch;
+  DevicesOptions devices;
   CompileOptions compile;
   TuneOptions tune;
   HistoryOptions history;
@@ -68,6 +70,20 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
       ->allow_extra_args(false);
   bench.add_flag("--quick", parsed.bench.quick, "smoke stage only, no timing");
   bench.add_option("--seed", parsed.bench.seed, "hexadecimal seed of the inputs, to repeat a failure");
+
+  bench.add_flag("--explain", parsed.bench.explain,
+                 "also registers, occupancy, load widths, instruction mix and achieved rates");
+
+  CLI::App& launch = subcommand(app, parsed, "launch",
+                                "run a kernel in this process with line information, for profilers and debuggers",
+                                [&](Session& s) { return run_launch(s, parsed.launch); });
+  launch.add_option("FILE", parsed.launch.file, "kernel file")->required();
+  add_target(launch, parsed.launch.target);
+  launch.add_option("--set", parsed.launch.set, "NAME=VALUE of a tunable; may be repeated")
+      ->allow_extra_args(false);
+  launch.add_option("--repeat", parsed.launch.repeats, "launches, one after another (default: 1)")
+      ->check(CLI::Range(1, 1'000'000));
+  launch.add_option("--seed", parsed.launch.seed, "of the inputs (default: 1)");
 
   CLI::App& compare =
       subcommand(app, parsed, "compare", "time two kernel files against each other in A B B A rounds",
@@ -130,7 +146,9 @@ void add_about(CLI::App& app, Parsed& parsed) {
   CLI::App& ops = subcommand(app, parsed, "ops", "list op families, or describe one",
                              [&](Session& s) { return run_ops(s, parsed.ops); });
   ops.add_option("NAME", parsed.ops.name, "family to describe");
-  subcommand(app, parsed, "devices", "list devices", run_devices);
+  CLI::App& devices = subcommand(app, parsed, "devices", "list devices with their limits and peaks",
+                                 [&](Session& s) { return run_devices(s, parsed.devices); });
+  devices.add_flag("--measure", parsed.devices.measure, "measure the peaks of every GPU anew (seconds)");
   subcommand(app, parsed, "doctor", "what is found and missing on this machine, with the remedy", run_doctor);
   subcommand(app, parsed, "config", "every setting with its value and where it comes from", run_config);
   subcommand(app, parsed, "worker", "serve a parent over standard input and output", [&](Session& s) {
@@ -157,7 +175,7 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"optimize", "profile", "plan",   "extract", "launch",  "run",
+  constexpr std::string_view kPlanned[] = {"optimize", "profile", "plan",   "extract", "run",
                                            "next",     "record",  "status", "revert",  "prompt",  "init",
                                            "verify",   "ship",    "replay", "mcp",     "selftest"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);

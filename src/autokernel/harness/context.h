@@ -27,7 +27,8 @@ struct Limits {
   std::size_t fewest_sets = 4, most_sets = 4;
   /// Groups of timed rounds: at least and at most.
   std::size_t fewest_groups = 3, most_groups = 24;
-  std::chrono::milliseconds launch_deadline{10'000};
+  std::chrono::milliseconds launch_deadline{10'000};  ///< of one launch
+  std::chrono::milliseconds round_deadline{10'000};   ///< of a timed batch
   static Limits for_device(const DeviceInfo& info);
 };
 

@@ -14,6 +14,7 @@
 #include "autokernel/core/verdict.h"
 #include "autokernel/harness/checks.h"
 #include "autokernel/harness/context.h"
+#include "autokernel/harness/device_peaks.h"
 #include "autokernel/harness/job.h"
 #include "autokernel/harness/reference.h"
 #include "autokernel/op/op_family.h"

@@ -11,6 +11,7 @@ Limits Limits::for_device(const DeviceInfo& info) {
     limits.max_elements = (std::uint64_t{1} << 21) + (std::uint64_t{1} << 19);
     limits.max_flops = 0x1p28;
   } else {
+    limits.launch_deadline = std::chrono::seconds(3);  // a hang is found this late
     limits.fewest_sets = 2;
     limits.most_sets = 64;
     limits.fewest_groups = limits.most_groups = 5;  // a fixed plan: 10 rounds of each kernel

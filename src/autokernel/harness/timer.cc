@@ -188,7 +188,7 @@ Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
     AK_TRY(each, round(incumbent[k] ? incumbent_ : candidate_, contents, k));
     rounds.push_back(std::move(each));
   }
-  device::Device::TimeLimits limits{context_.limits.launch_deadline, std::chrono::minutes(2), rounds.size()};
+  device::Device::TimeLimits limits{context_.limits.round_deadline, std::chrono::minutes(2), rounds.size()};
   AK_TRY(outcome, context_.device.time(rounds, limits));
   if (outcome.fault) {
     return std::optional(Failure{Stage::kTime, outcome.fault->kind, outcome.fault->check,
@@ -244,7 +244,7 @@ Outcome RotatingTimer::run_cold(TimedRounds& result) {
   round.before.push_back(device::Scrub{device::Scrub::What::kL2});
   round.timed = candidate_[0].timed;
   const std::vector<device::Round> rounds(kColdRounds, round);
-  AK_TRY(outcome, context_.device.time(rounds, {context_.limits.launch_deadline, std::chrono::minutes(2), kColdRounds}));
+  AK_TRY(outcome, context_.device.time(rounds, {context_.limits.round_deadline, std::chrono::minutes(2), kColdRounds}));
   if (outcome.fault) {
     return std::optional(Failure{Stage::kTime, outcome.fault->kind, outcome.fault->check,
                                  fmt::format("{}: {}", request_.problem.label(), outcome.fault->message)});
