@@ -3,11 +3,10 @@
 # Both first install what is missing (tools/setup.sh; apt, as root or with sudo).
 
 JOBS ?= $(shell nproc)
-# TORCH=0 leaves out the tests that need PyTorch. There are none yet, so no .venv is made and nothing is downloaded;
-# the first such test makes `make test` create one, after it has said how much will be downloaded.
+# Tests that need PyTorch get a .venv with it (tools/torch_venv.py says how much will be downloaded); TORCH=0 leaves them out.
 TORCH ?= 1
 
-.PHONY: demo test build setup format check clean help
+.PHONY: demo test build setup torch format check clean help
 
 help:
 	@echo "make demo | test | build | format | check | clean"
@@ -21,8 +20,11 @@ build/release/CMakeCache.txt: | setup
 build: setup build/release/CMakeCache.txt
 	cmake --build build/release -j $(JOBS)
 
-test: build
-	ctest --test-dir build/release --output-on-failure -j $(JOBS)
+torch: setup
+	@tools/torch_venv.py .venv
+
+test: build $(if $(filter 0,$(TORCH)),,torch)
+	ctest --test-dir build/release --output-on-failure -j $(JOBS) $(if $(filter 0,$(TORCH)),-LE '^torch$$')
 
 demo: setup build/release/CMakeCache.txt
 	cmake --build build/release -j $(JOBS) --target autokernel

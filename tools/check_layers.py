@@ -44,6 +44,7 @@ ROOMS: list[tuple[str, str]] = [
     (r"Eigen/", r"search/.*\.cc"),
     (r"(seccomp\.h|linux/landlock\.h)", r"base/.*\.cc"),
     (r"xxhash\.h", r"base/.*\.cc"),
+    (r"zlib\.h", r"plan/byte_source\.cc"),
     (r"nlohmann/json\.hpp", r".*\.cc"),
     (r"(cuda|cuda_runtime(_api)?|nvrtc|nvml)\.h", r"(?!)"),
 ]

@@ -5,9 +5,9 @@
 set -euo pipefail
 
 packages=(
-  g++ make cmake ninja-build ccache git python3 binutils
+  g++ make cmake ninja-build ccache git python3 python3-venv binutils
   libexpected-dev libfmt-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev
-  libsqlitecpp-dev libsqlite3-dev libseccomp-dev libxxhash-dev libboost-context-dev libeigen3-dev
+  libsqlitecpp-dev libsqlite3-dev libseccomp-dev libxxhash-dev zlib1g-dev libboost-context-dev libeigen3-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
 

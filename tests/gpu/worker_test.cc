@@ -23,7 +23,7 @@ class GpuWorker : public ::testing::Test {
   static void SetUpTestSuite() {
     std::signal(SIGPIPE, SIG_IGN);
     if (!cuda::driver_present()) return;
-    const char* binary = std::getenv("AUTOKERNEL_BINARY");
+    const char* binary = std::getenv("AK_TEST_BINARY");
     auto registry = op::Registry::create(op::embedded_families(), {});
     ASSERT_TRUE(registry) << registry.error().message;
     registry_ = new op::Registry(std::move(*registry));

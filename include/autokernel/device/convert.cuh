@@ -33,6 +33,16 @@ struct From<__nv_bfloat16> {
 /// Positive infinity; NVRTC has no INFINITY without a header of the host.
 inline __device__ float infinity() { return __int_as_float(0x7f800000); }
 
+/// The smallest normal number of T: below it the roundings of T are as large as at it.
+template <class T>
+inline __device__ float smallest_normal() {
+  return 0x1p-126f;
+}
+template <>
+inline __device__ float smallest_normal<__half>() {
+  return 0x1p-14f;
+}
+
 /// The nearest value of T, ties to even.
 template <class T>
 inline __device__ T from_float(float value) {

@@ -21,6 +21,7 @@
 #include "autokernel/ledger/settings.h"
 #include "autokernel/ledger/workspace.h"
 #include "autokernel/op/op_family.h"
+#include "autokernel/torch/baselines.h"
 #include "autokernel/worker/pool.h"
 
 namespace ak::campaign {
@@ -60,6 +61,7 @@ struct TuneResult {
   std::map<std::string, std::size_t> failed;  ///< kind -> how many
   std::vector<ProblemWinner> problems;
   std::string stop_reason;
+  bool every_config_measured = false;  ///< the space is exhausted: another search of this file finds nothing
   std::optional<Failure> start_failure;  ///< the [defaults] do not pass: nothing was searched
   std::optional<Verdict> final_verdict;  ///< of the confirmed winner
   std::string kernel_path;               ///< the workspace's kernel.cu
@@ -87,7 +89,8 @@ struct Parts {
   const Clock& clock;
   Log& log;
   std::string version;
-  bool sandboxed = true;  ///< how the pool's workers compile
+  bool sandboxed = true;                        ///< how the pool's workers compile
+  const torch::Baselines* baselines = nullptr;  ///< PyTorch's times, where they are wanted
 };
 
 class Tuner {

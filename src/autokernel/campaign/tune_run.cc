@@ -86,7 +86,12 @@ Result<Verdict> TuneRun::full_verdict(const Config& config) {
   job.seed = rng_.next();
   job.incumbent = opponent_;
   AK_TRY(sources, harness::sources_of(job, parts_.registry, parts_.pool.hello().device));
-  return parts_.pool.compile_and_judge(job, sources, worker::Freshness::kFresh);
+  AK_TRY(verdict, parts_.pool.compile_and_judge(job, sources, worker::Freshness::kFresh));
+  if (parts_.baselines != nullptr) {
+    AK_TRY(family, parts_.registry.find(request_.target.op));
+    AK_TRY_VOID(parts_.baselines->annotate(*family, verdict));
+  }
+  return verdict;
 }
 
 Result<std::optional<Experiment>> TuneRun::resumable() {

@@ -29,6 +29,7 @@ Status TuneRun::search() {
     }
     if (pending_.empty()) {
       result_.stop_reason = "every valid config was measured";
+      result_.every_config_measured = true;
       return {};
     }
     if (quiet) {

@@ -26,6 +26,32 @@ std::string answer_of(const stats::RatioCI& ratio, double threshold) {
   return "undecided";
 }
 
+/// PyTorch's times beside ours: those that are known, or with `--baseline` all of them.
+Status add_baselines(Session& session, const DeviceInfo& device, const op::Registry& registry, bool measure,
+                     const Target& target, Verdict& verdict) {
+  AK_TRY(baselines, session.baselines(device));
+  if (measure && !baselines) {
+    return usage_error(
+        "--baseline: PyTorch is compared on a GPU only, and where the setting `baseline` is on");
+  }
+  if (!baselines || !verdict.passed) return {};
+  AK_TRY(family, registry.find(target.op));
+  if (measure) {
+    std::vector<torch::BaselineRequest> requests;
+    for (const Timing& timing : verdict.timings) requests.push_back({family, timing.problem});
+    AK_TRY(measured, baselines->measure(requests));
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      for (const auto& [path, us] : measured[i].times_us)
+        session.log().info("PyTorch {} {}: {} {}", measured[i].torch_version, path,
+                           verdict.timings[i].problem.label(), format_us(us));
+      for (const auto& [path, error] : measured[i].errors)
+        session.log().warning("PyTorch {} {}: {} {}", measured[i].torch_version, path,
+                              verdict.timings[i].problem.label(), error);
+    }
+  }
+  return baselines->annotate(*family, verdict);
+}
+
 }  // namespace
 
 Result<int> run_bench(Session& session, const BenchOptions& options) {
@@ -43,6 +69,7 @@ Result<int> run_bench(Session& session, const BenchOptions& options) {
   AK_TRY(registry, session.registry());
   AK_TRY(sources, harness::sources_of(job, *registry, device));
   AK_TRY(verdict, pool->compile_and_judge(job, sources, worker::Freshness::kReuse));
+  AK_TRY_VOID(add_baselines(session, device, *registry, options.baseline, job.target, verdict));
   double wall_s = seconds_between(start, session.clock().now());
   Json explained;
   if (options.explain && verdict.passed) {

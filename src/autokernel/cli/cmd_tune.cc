@@ -110,8 +110,9 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
   for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
   AK_TRY(registry, session.registry());
   AK_TRY(request, make_request(options, loaded, settings));
+  AK_TRY(baselines, session.baselines(device));
   campaign::Tuner tuner({workspace, *pool, *registry, session.clock(), session.log(), kVersion,
-                         !session.options().unsafe_no_sandbox},
+                         !session.options().unsafe_no_sandbox, baselines ? &*baselines : nullptr},
                         session.stop());
   Progress progress("tune", request.budget.trials, session.clock(),
                     session.options().quiet ? Progress::Style::kNone : Progress::Style::kAuto);

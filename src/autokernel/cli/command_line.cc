@@ -23,10 +23,25 @@ struct Parsed {
   DevicesOptions devices;
   CompileOptions compile;
   TuneOptions tune;
+  PlanOptions plan;
+  ProfileOptions profile;
+  ExtractOptions extract;
+  OptimizeOptions optimize;
+  CampaignOptions campaign;
   HistoryOptions history;
   OpsOptions ops;
   WorkerOptions worker;
+  std::string python;
   std::optional<std::string> strategy, budget, seed, threshold;
+  /// Those of the four that were given, by the setting's name.
+  std::map<std::string, std::string> search_settings() const {
+    std::map<std::string, std::string> given;
+    for (const auto& [name, value] : {std::pair("strategy", &strategy), std::pair("budget", &budget),
+                                      std::pair("seed", &seed), std::pair("threshold", &threshold)}) {
+      if (*value) given[name] = **value;
+    }
+    return given;
+  }
   Run run;
 };
 
@@ -69,6 +84,8 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   bench.add_option("--set", parsed.bench.set, "NAME=VALUE of a tunable; may be repeated")
       ->allow_extra_args(false);
   bench.add_flag("--quick", parsed.bench.quick, "smoke stage only, no timing");
+  bench.add_flag("--baseline", parsed.bench.baseline,
+                 "time PyTorch too (eager, fused, torch.compile); else only what is known is shown");
   bench.add_option("--seed", parsed.bench.seed, "hexadecimal seed of the inputs, to repeat a failure");
 
   bench.add_flag("--explain", parsed.bench.explain,
@@ -104,31 +121,87 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   compile.add_flag("--ptx", parsed.compile.ptx, "print the PTX");
 }
 
+void add_search(CLI::App& command, Parsed& parsed) {
+  command.add_option("--strategy", parsed.strategy,
+                     "exhaustive, random, local, annealing, genetic, differential-evolution, gradient");
+  command.add_option("--seed", parsed.seed, "of the search; the inputs' seeds are always secret");
+  command.add_option("--threshold", parsed.threshold,
+                     "a config is kept if it is faster by more than this (0.01: 1 %)");
+}
+
 void add_tune(CLI::App& app, Parsed& parsed) {
   CLI::App& tune = subcommand(app, parsed, "tune",
                               "search the tunables of a kernel file for the fastest config", [&](Session& s) {
-                                auto flag = [&](const char* name, const std::optional<std::string>& value) {
-                                  if (value) parsed.tune.settings[name] = *value;
-                                };
-                                flag("strategy", parsed.strategy);
-                                flag("budget", parsed.budget);
-                                flag("seed", parsed.seed);
-                                flag("threshold", parsed.threshold);
+                                parsed.tune.settings = parsed.search_settings();
                                 return run_tune(s, parsed.tune);
                               });
   tune.add_option("FILE", parsed.tune.file, "kernel file")->required();
   add_target(tune, parsed.tune.target);
-  tune.add_option("--strategy", parsed.strategy,
-                  "exhaustive, random, local, annealing, genetic, differential-evolution, gradient");
   tune.add_option("--budget", parsed.budget, "100 (configs), 90s, 10m, 2h, or both: 100,10m");
-  tune.add_option("--seed", parsed.seed, "of the search; the inputs' seeds are always secret");
-  tune.add_option("--threshold", parsed.threshold,
-                  "a config is kept if it is faster by more than this (0.01: 1 %)");
+  add_search(tune, parsed);
   tune.add_option("--tag", parsed.tune.tag, "name of the history branch autokernel/<tag>");
   tune.add_flag("--fresh", parsed.tune.fresh, "start anew instead of resuming");
   tune.add_flag("--write", parsed.tune.write, "write the winner into the [defaults] of FILE itself");
   tune.add_flag("--dry-run", parsed.tune.dry_run,
                 "only list the valid configs, in the order of the first guess");
+}
+
+void add_profile(CLI::App& app, Parsed& parsed) {
+  CLI::App& profile = subcommand(app, parsed, "profile", "run a PyTorch model under its profiler and plan it",
+                                 [&](Session& s) {
+                                   if (!parsed.python.empty())
+                                     parsed.profile.settings["python"] = parsed.python;
+                                   return run_profile(s, parsed.profile);
+                                 });
+  profile
+      .add_option("MODEL", parsed.profile.model, "Python file with build(device, dtype) -> (model, inputs)")
+      ->required();
+  profile.add_option("--python", parsed.python,
+                     "interpreter that has PyTorch (default: the setting `python`)");
+  profile.add_option("--torch-device", parsed.profile.torch_device,
+                     "auto, cpu, cuda, cuda:1 (default: auto)");
+  profile.add_option("--dtype", parsed.profile.dtype,
+                     "f32, f16, bf16 (default: bf16 on a GPU, f32 on a CPU)");
+  profile.add_option("--iterations", parsed.profile.iterations, "recorded (default: 1)")
+      ->check(CLI::Range(1, 1000));
+  profile.add_option("--warmup", parsed.profile.warmup, "before them (default: 3)")
+      ->check(CLI::Range(0, 1000));
+  profile.add_flag("--train", parsed.profile.train, "forward and backward pass instead of inference");
+  profile.add_flag("--compile", parsed.profile.compile, "under torch.compile");
+  profile.add_option("--top", parsed.profile.top, "rows to print (default: 20)");
+}
+
+void add_planning(CLI::App& app, Parsed& parsed) {
+  CLI::App& plan = subcommand(app, parsed, "plan", "rank what is worth optimizing in a torch.profiler trace",
+                              [&](Session& s) { return run_plan(s, parsed.plan); });
+  plan.add_option("TRACE", parsed.plan.file, "trace, .json or .json.gz (default: the plan of the workspace)");
+  plan.add_option("--top", parsed.plan.top, "rows to print (default: 20)");
+  CLI::App& extract = subcommand(app, parsed, "extract",
+                                 "make targets of the plan's first sites: targets/<id>/ in the workspace",
+                                 [&](Session& s) { return run_extract(s, parsed.extract); });
+  extract.add_option("--top", parsed.extract.top, "how many sites (default: 5)");
+}
+
+void add_campaign(CLI::App& app, Parsed& parsed) {
+  CLI::App& optimize =
+      subcommand(app, parsed, "optimize",
+                 "the main job: plan, extract the first sites, tune each in Amdahl order", [&](Session& s) {
+                   parsed.optimize.settings = parsed.search_settings();
+                   return run_optimize(s, parsed.optimize);
+                 });
+  optimize.add_option("TRACE", parsed.optimize.model,
+                      "torch.profiler trace, .json or .json.gz (default: the plan of the workspace)");
+  optimize.add_option("--top", parsed.optimize.top, "how many sites (default: 5)");
+  optimize.add_option("--budget", parsed.budget,
+                      "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");
+  add_search(optimize, parsed);
+  CLI::App& status =
+      subcommand(app, parsed, "status", "the campaign's targets: what was reached, what was left and why",
+                 [&](Session& s) { return run_status(s, parsed.campaign); });
+  status.add_option("--top", parsed.campaign.top, "how many sites (default: 5)");
+  CLI::App& next = subcommand(app, parsed, "next", "the target that the campaign would take next",
+                              [&](Session& s) { return run_next(s, parsed.campaign); });
+  next.add_option("--top", parsed.campaign.top, "how many sites (default: 5)");
 }
 
 void add_history(CLI::App& app, Parsed& parsed) {
@@ -175,9 +248,8 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"optimize", "profile", "plan",   "extract", "run",
-                                           "next",     "record",  "status", "revert",  "prompt",  "init",
-                                           "verify",   "ship",    "replay", "mcp",     "selftest"};
+  constexpr std::string_view kPlanned[] = {"run",  "record", "revert", "prompt",  "init",
+                                           "verify", "ship", "replay", "mcp",    "selftest"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
   for (const CLI::App* sub :
@@ -204,6 +276,9 @@ int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted
   Parsed parsed;
   add_measuring(app, parsed);
   add_tune(app, parsed);
+  add_profile(app, parsed);
+  add_planning(app, parsed);
+  add_campaign(app, parsed);
   add_history(app, parsed);
   add_about(app, parsed);
   bool names_command =

@@ -25,8 +25,9 @@ struct BenchOptions {
   TargetOptions target;
   std::vector<std::string> set;
   bool quick = false;
-  bool explain = false;  ///< also what the compiled code uses and how well
-  std::string seed;  ///< hexadecimal; empty: a secret one
+  bool explain = false;   ///< also what the compiled code uses and how well
+  bool baseline = false;  ///< time PyTorch too
+  std::string seed;       ///< hexadecimal; empty: a secret one
 };
 Result<int> run_bench(Session& session, const BenchOptions& options);
 
@@ -67,6 +68,42 @@ struct TuneOptions {
   bool dry_run = false;
 };
 Result<int> run_tune(Session& session, const TuneOptions& options);
+
+struct PlanOptions {
+  std::string file;      ///< a trace; empty: the plan of the workspace
+  std::size_t top = 20;  ///< rows of text
+};
+Result<int> run_plan(Session& session, const PlanOptions& options);
+
+struct ProfileOptions {
+  std::string model;                            ///< a Python file with build(device, dtype)
+  std::map<std::string, std::string> settings;  ///< python
+  std::string torch_device, dtype;              ///< empty: auto
+  int iterations = 1;
+  int warmup = 3;
+  bool train = false;
+  bool compile = false;
+  std::size_t top = 20;
+};
+Result<int> run_profile(Session& session, const ProfileOptions& options);
+
+struct ExtractOptions {
+  std::size_t top = 5;
+};
+Result<int> run_extract(Session& session, const ExtractOptions& options);
+
+struct OptimizeOptions {
+  std::string model;                            ///< a trace; empty: goes on with the plan of the workspace
+  std::size_t top = 5;                          ///< sites
+  std::map<std::string, std::string> settings;  ///< flags: strategy, budget, seed, threshold
+};
+Result<int> run_optimize(Session& session, const OptimizeOptions& options);
+
+struct CampaignOptions {
+  std::size_t top = 5;
+};
+Result<int> run_status(Session& session, const CampaignOptions& options);
+Result<int> run_next(Session& session, const CampaignOptions& options);
 
 struct HistoryOptions {
   std::string target, tag;

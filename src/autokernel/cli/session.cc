@@ -150,6 +150,15 @@ Result<std::unique_ptr<worker::Pool>> Session::start_pool() {
   return worker::Pool::start(std::move(options));
 }
 
+Result<std::optional<torch::Baselines>> Session::baselines(const DeviceInfo& device) const {
+  AK_TRY(values, settings({}));
+  if (device.kind == "cpu" || !values.get_switch("baseline")) return std::optional<torch::Baselines>();
+  torch::BaselineOptions options;
+  options.python = values.get_text("python");
+  options.cache = cache_directory();
+  return std::optional(torch::Baselines(std::move(options), device));
+}
+
 void Session::print(std::string_view text) const {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);

@@ -13,6 +13,7 @@
 #include "autokernel/ledger/settings.h"
 #include "autokernel/ledger/workspace.h"
 #include "autokernel/op/op_family.h"
+#include "autokernel/torch/baselines.h"
 #include "autokernel/worker/pool.h"
 #include "autokernel/worker/runner.h"
 
@@ -46,6 +47,9 @@ class Session {
   /// What --device and the settings say; "auto" is "cuda" where an NVIDIA driver is at work, else "cpu".
   Result<std::string> device_kind() const;
   Result<std::unique_ptr<worker::Pool>> start_pool();
+  /// PyTorch's times on this device; nullopt on the CPU device (its kernels are not for speed) and where the
+  /// setting `baseline` is off.
+  Result<std::optional<torch::Baselines>> baselines(const DeviceInfo& device) const;
   std::vector<std::string> worker_command(const std::string& device) const;
 
   /// Results go to standard output, everything else to standard error.

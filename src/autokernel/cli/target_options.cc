@@ -78,6 +78,54 @@ Result<Target> within_reach(Session& session, const op::Family& family, const ke
   return target;
 }
 
+/// nullopt when nothing can be halved any more.
+Result<std::optional<Problem>> halved(const op::Family& family, const kernel::KernelFile& file,
+                                      const Problem& problem, const DeviceInfo& device) {
+  std::vector<std::string> dims = family.dims;
+  std::stable_sort(dims.begin(), dims.end(), [&](const std::string& a, const std::string& b) {
+    return problem.dims.at(a) > problem.dims.at(b);
+  });
+  op::Size size{{}, problem.flags, problem.has, problem.scalars};
+  for (const std::string& dim : dims) size.dims[dim] = problem.dims.at(dim);
+  for (const std::string& dim : dims) {
+    if (size.dims[dim] < 2) break;
+    op::Size smaller = size;
+    smaller.dims[dim] /= 2;
+    Result<Problem> candidate = op::make_problem(family, smaller, problem.dtype);
+    if (!candidate) continue;  // e.g. HQ % HKV == 0
+    AK_TRY(invalid, kernel::check_config(file, file.defaults, *candidate, device));
+    if (!invalid) return std::optional(std::move(*candidate));
+  }
+  return std::optional<Problem>();
+}
+
+/// A target of a model on the CPU device: problems too large for it are halved, largest dims first, until
+/// they are not. The target gets a name of its own, so that no record takes one for the other.
+Result<Target> rehearsal(Session& session, const op::Family& family, const kernel::KernelFile& file,
+                         Target target, const DeviceInfo& device) {
+  const harness::Limits limits = harness::Limits::for_device(device);
+  bool reduced = false;
+  for (TargetProblem& each : target.problems) {
+    const std::string before = each.problem.label();
+    for (;;) {
+      AK_TRY(large, harness::too_large(family, each.problem, limits));
+      if (!large) break;
+      AK_TRY(smaller, halved(family, file, each.problem, device));
+      if (!smaller)
+        return usage_error("{}: {} is too large for this device ({}) and cannot be made smaller", file.name,
+                           before, *large);
+      each.problem = std::move(*smaller);
+    }
+    if (each.problem.label() == before) continue;
+    reduced = true;
+    if (each.role != Role::kPrimary) continue;
+    session.log().info("rehearsal: {} is too large for this device, {} stands for it", before,
+                       each.problem.label());
+  }
+  if (reduced) target.id += "_rehearsal";
+  return target;
+}
+
 }  // namespace
 
 Result<LoadedKernel> load_kernel(Session& session, const std::string& path, const TargetOptions& options,
@@ -108,7 +156,12 @@ Result<LoadedKernel> load_kernel(Session& session, const std::string& path, cons
     if (target.op != op)
       return usage_error("{} is a target of op `{}`, {} a kernel of `{}`", beside.string(), target.op, path,
                          op);
-    loaded.target = std::move(target);
+    if (device.kind == "cpu") {
+      AK_TRY(reduced, rehearsal(session, *family, loaded.file, std::move(target), device));
+      loaded.target = std::move(reduced);
+    } else {
+      loaded.target = std::move(target);
+    }
   } else {
     std::string set = !options.sizes.empty() ? options.sizes : device.kind == "cpu" ? "sweep" : "primary";
     AK_TRY(target, op::default_target(*family, dtypes, set));

@@ -28,7 +28,9 @@ std::string bottleneck(const Timing& timing) {
 }
 
 std::string speedup(const Timing& timing) {
-  return timing.baseline_us ? fmt::format("{:.3f}x", *timing.baseline_us / timing.time.median_us) : "n/a";
+  return timing.baseline_us
+             ? fmt::format("{:.3f}x ({})", *timing.baseline_us / timing.time.median_us, timing.baseline)
+             : "n/a";
 }
 
 std::string timings_table(const Verdict& verdict) {
@@ -62,7 +64,8 @@ Json timing_json(const Timing& timing) {
                {"peak_gbps", timing.peak_gbps},
                {"peak_tflops", timing.peak_tflops},
                {"rounds", timing.rounds_us.size()},
-               {"speedup_vs_pytorch", nullptr}};
+               {"speedup_vs_pytorch", nullptr},
+               {"baseline", timing.baseline}};
   if (timing.cold_us) json["cold_us"] = *timing.cold_us;
   if (timing.floor_us) json["floor_us"] = *timing.floor_us;
   if (timing.baseline_us) json["speedup_vs_pytorch"] = *timing.baseline_us / timing.time.median_us;
@@ -110,8 +113,8 @@ std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, c
         "pct_peak_compute: {:.1f}\npct_peak_bandwidth: {:.1f}\nbottleneck: {}\nspeedup_vs_pytorch: {}\n",
         percent(timing->tflops, timing->peak_tflops), percent(timing->gbps, timing->peak_gbps),
         bottleneck(*timing), speedup(*timing));
-    out += fmt::format("peaks: {:.2f} GB/s, {:.3f} TFLOP/s fp32, measured on this device at this footprint\n",
-                       timing->peak_gbps, timing->peak_tflops);
+    out += fmt::format("peaks: {:.2f} GB/s, {:.3f} TFLOP/s {}, measured on this device\n", timing->peak_gbps,
+                       timing->peak_tflops, name(timing->problem.dtype));
   }
   if (verdict.passed) out += fmt::format("worst_error: {:.3g} of the tolerance\n", verdict.worst_error);
   out += fmt::format("peak_vram_mb: {:.1f}\ncompile_s: {:.3f}\nwall_s: {:.3f}\n",

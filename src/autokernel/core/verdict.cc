@@ -78,6 +78,7 @@ Json to_json(const Timing& timing) {
   json["peak_tflops"] = json_number(timing.peak_tflops);
   json["footprint_bytes"] = json_number(timing.footprint_bytes);
   json["baseline_us"] = json_optional(timing.baseline_us);
+  json["baseline"] = timing.baseline;
   const bool comparable = timing.baseline_us && timing.time.median_us > 0;
   json["speedup_vs_pytorch"] =
       comparable ? json_number(*timing.baseline_us / timing.time.median_us) : Json(nullptr);
@@ -104,6 +105,7 @@ Result<Timing> timing_from_json(const Json& json, const std::string& what) {
   in.read("peak_tflops", timing.peak_tflops);
   in.read("footprint_bytes", timing.footprint_bytes);
   in.read_optional("baseline_us", timing.baseline_us);
+  in.read("baseline", timing.baseline);
   in.read_optional("versus", timing.versus, comparison_from_json);
   in.read("rounds_us", timing.rounds_us);
   in.read("incumbent_rounds_us", timing.incumbent_rounds_us);

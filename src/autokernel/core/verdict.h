@@ -46,6 +46,7 @@ struct Timing {
   double peak_tflops = 0;
   double footprint_bytes = 0;
   std::optional<double> baseline_us;  ///< fastest PyTorch baseline on this device
+  std::string baseline;               ///< which: "eager", "fused", "compile"; empty without one
   std::optional<Comparison> versus;   ///< when an incumbent was given
   std::vector<double> rounds_us;      ///< per-round times of the candidate
   std::vector<double> incumbent_rounds_us;

@@ -110,8 +110,19 @@ Result<Truth> Truth::allocate(device::Device& device, const op::Family& family, 
   return truth;
 }
 
+Result<std::vector<device::Step>> Truth::prepare_workspaces(device::Device& device, const LaunchPlan& plan) {
+  if (!workspaces_) {
+    AK_TRY(workspaces, Workspaces::allocate(device, plan));
+    workspaces_ = std::move(workspaces);
+  }
+  return workspaces_->zeroing();
+}
+
 std::optional<device::BufferRef> Truth::find(const std::string& name) const {
   if (auto it = outputs_.find(name); it != outputs_.end()) return it->second.b;
+  if (workspaces_) {
+    if (std::optional<device::BufferRef> workspace = workspaces_->find(name)) return workspace;
+  }
   std::size_t cut = name.rfind('_');
   if (cut == std::string::npos) return std::nullopt;
   auto it = outputs_.find(name.substr(0, cut));
@@ -128,6 +139,9 @@ std::optional<device::BufferRef> Truth::find(const std::string& name) const {
 std::uint64_t Truth::bytes() const {
   std::uint64_t sum = 0;
   for (const DeviceBuffer& buffer : buffers_) sum += buffer.bytes();
+  if (workspaces_) {
+    for (const Workspaces::Item& item : workspaces_->items()) sum += item.buffer.bytes();
+  }
   return sum;
 }
 

@@ -2,9 +2,11 @@
 // The buffers of one problem: inputs and outputs that a candidate sees, and the truth that it must not see.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "autokernel/harness/binding.h"
 #include "autokernel/harness/device_buffer.h"
 #include "autokernel/harness/trusted_kernels.h"
 
@@ -45,13 +47,16 @@ class Truth {
   };
   static Result<Truth> allocate(device::Device& device, const op::Family& family, const Problem& problem);
   const std::map<std::string, Output>& outputs() const { return outputs_; }
-  /// `y` is the contract's output, `y_r`, `y_S`, `y_I0` the reference's.
+  /// The workspaces of the reference's launches, zeroed where they ask for it; the first call allocates.
+  Result<std::vector<device::Step>> prepare_workspaces(device::Device& device, const LaunchPlan& plan);
+  /// `y` is the contract's output, `y_r`, `y_S`, `y_I0` the reference's; or a workspace of its launches.
   std::optional<device::BufferRef> find(const std::string& name) const;
   std::uint64_t bytes() const;
 
  private:
   std::map<std::string, Output> outputs_;
   std::vector<DeviceBuffer> buffers_;
+  std::optional<Workspaces> workspaces_;
 };
 
 /// Row of a tensor for distributions: its innermost extent.

@@ -33,7 +33,7 @@ Result<Source> reference_source(const op::Family& family, const Problem& problem
 }
 
 Result<std::vector<device::Step>> References::steps(const op::Family& family, const Problem& problem,
-                                                    const DataSet& data, const Truth& truth) {
+                                                    const DataSet& data, Truth& truth) {
   auto cached = files_.find(family.hash);
   if (cached == files_.end()) {
     AK_TRY(parsed, kernel::parse(family.reference, family.name + "/reference.cu"));
@@ -49,7 +49,7 @@ Result<std::vector<device::Step>> References::steps(const op::Family& family, co
     module = modules_.emplace(key, std::move(loaded)).first;
   }
   AK_TRY(plan, kernel::make_plan(file, config_for(file, device_.info()), problem, reference_signature(family), device_.info()));
-  std::vector<device::Step> steps;
+  AK_TRY(steps, truth.prepare_workspaces(device_, plan));
   for (const LaunchStep& step : plan.steps) {
     AK_TRY(launch, harness::bind(step, module->second.id, module->second.binary, [&](const std::string& name) {
              std::optional<device::BufferRef> ref = truth.find(name);

@@ -19,7 +19,7 @@ class References {
   References(device::Device& device, device::Compiler& compiler) : device_(device), compiler_(compiler) {}
   /// Steps that fill `truth` (r, S, I and b) from the inputs of `data`.
   Result<std::vector<device::Step>> steps(const op::Family& family, const Problem& problem,
-                                          const DataSet& data, const Truth& truth);
+                                          const DataSet& data, Truth& truth);
 
  private:
   device::Device& device_;

@@ -23,6 +23,7 @@ std::vector<ExprPlace> all_exprs(const KernelFile& file) {
     add(places, launch.block, pointer + "/block");
     add(places, launch.cluster, pointer + "/cluster");
     if (launch.shared_bytes) places.push_back({&*launch.shared_bytes, pointer + "/shared_bytes"});
+    if (launch.when) places.push_back({&*launch.when, pointer + "/when"});
   }
   for (std::size_t i = 0; i < file.workspaces.size(); ++i) {
     places.push_back({&file.workspaces[i].bytes, child("/workspace", i) + "/bytes"});

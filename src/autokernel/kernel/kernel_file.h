@@ -26,6 +26,7 @@ struct LaunchSpec {
   std::string entry;
   std::vector<Expr> grid, block, cluster;  ///< 1 to 3 each; cluster may be empty
   std::optional<Expr> shared_bytes;
+  std::optional<Expr> when;  ///< left out of the plan where this is 0; never of the first launch
   bool cooperative = false;
   std::vector<std::string>
       args;  ///< as written: tensors, dims, flags, scalars, workspaces, tensor maps, expressions

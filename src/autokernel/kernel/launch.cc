@@ -177,6 +177,10 @@ Result<LaunchPlan> make_plan(const KernelFile& file, const Config& config, const
     plan.tensor_maps.push_back(std::move(bound));
   }
   for (const LaunchSpec& launch : file.launches) {
+    if (launch.when) {
+      AK_TRY(applies, binding.evaluate(*launch.when, "when of " + launch.entry));
+      if (applies == 0) continue;
+    }
     AK_TRY(step, bind_launch(binding, launch));
     plan.steps.push_back(std::move(step));
   }

@@ -68,7 +68,8 @@ Result<std::vector<Expr>> read_sizes(const TableReader& table, std::string_view 
 }
 
 Result<LaunchSpec> read_launch(const FileText& file, const TableReader& table, std::string_view code) {
-  AK_TRY_VOID(table.allow({"entry", "grid", "block", "cluster", "shared_bytes", "cooperative", "args"}));
+  AK_TRY_VOID(
+      table.allow({"entry", "when", "grid", "block", "cluster", "shared_bytes", "cooperative", "args"}));
   LaunchSpec launch;
   AK_TRY(entry, table.string("entry"));
   if (!is_identifier(entry) || !mentions(code, entry)) {
@@ -86,9 +87,11 @@ Result<LaunchSpec> read_launch(const FileText& file, const TableReader& table, s
     launch.cluster = std::move(cluster);
   }
   AK_TRY(shared_bytes, table.optional_expr("shared_bytes"));
+  AK_TRY(when, table.optional_expr("when"));
   AK_TRY(cooperative, table.bool_or("cooperative", false));
   AK_TRY(args, read_args(table));
   launch.shared_bytes = std::move(shared_bytes);
+  launch.when = std::move(when);
   launch.cooperative = cooperative;
   launch.args = std::move(args);
   return launch;
@@ -172,6 +175,10 @@ Status read_launches(const FileText& file, std::string_view code, KernelFile& ou
   }
   for (const TableReader& table : launches) {
     AK_TRY(launch, read_launch(file, table, code));
+    if (launch.when && out.launches.empty()) {
+      return file.document.error_at(child(table.pointer(), "when"), "the first launch always runs",
+                                    "put a launch without `when` before it");
+    }
     out.launches.push_back(std::move(launch));
   }
   AK_TRY(workspaces, root.tables("workspace"));

@@ -48,7 +48,7 @@ Result<Family> FamilyParser::parse() {
       &FamilyParser::read_sizes,   &FamilyParser::read_draws,   &FamilyParser::read_probes,
   };
   for (Section section : kSections) AK_TRY_VOID((this->*section)());
-  AK_TRY_VOID(check_matches());
+  AK_TRY_VOID(read_matches());
   return std::move(family_);
 }
 
@@ -163,12 +163,27 @@ Status FamilyParser::read_flags() {
   return {};
 }
 
+Status FamilyParser::read_default(const TomlTable& table, ScalarSpec& scalar) {
+  if (!table.has("default_rsqrt")) {
+    AK_TRY(value, table.number("default"));
+    scalar.default_value = value;
+    return {};
+  }
+  if (table.has("default")) return table.error("default", "expected `default` or `default_rsqrt`, not both");
+  if (scalar.type == ScalarSpec::Type::kInt)
+    return table.error("default_rsqrt", "only a float scalar has such a default");
+  AK_TRY(expr, table.expression("default_rsqrt"));
+  AK_TRY_VOID(check_expr(table.pointer("default_rsqrt"), expr));
+  scalar.default_rsqrt = std::move(expr);
+  return {};
+}
+
 Status FamilyParser::read_scalars() {
   if (!root_.has("scalars")) return {};
   AK_TRY(scalars, root_.table("scalars"));
   for (const std::string& name : scalars.keys()) {
     AK_TRY(table, scalars.table(name));
-    AK_TRY_VOID(table.allow_keys({"type", "default", "test"}));
+    AK_TRY_VOID(table.allow_keys({"type", "default", "default_rsqrt", "test"}));
     ScalarSpec scalar;
     scalar.name = name;
     if (is_upper_name(name) ? !names_.insert(name).second
@@ -180,14 +195,13 @@ Status FamilyParser::read_scalars() {
       if (type != "float" && type != "int") return table.error("type", "expected \"float\" or \"int\"");
       if (type == "int") scalar.type = ScalarSpec::Type::kInt;
     }
-    AK_TRY(value, table.number("default"));
-    scalar.default_value = value;
+    AK_TRY_VOID(read_default(table, scalar));
     if (table.has("test")) {
       AK_TRY(values, table.numbers("test"));
       scalar.test_values = std::move(values);
     }
     std::vector<double> all = scalar.test_values;
-    all.push_back(value);
+    all.push_back(scalar.default_value);
     for (double each : all) {
       const bool whole = std::nearbyint(each) == each && std::fabs(each) <= 2147483647.0;
       if (scalar.type == ScalarSpec::Type::kInt && !whole) {

@@ -24,6 +24,7 @@ class FamilyParser {
   Status read_dims();
   Status read_flags();
   Status read_scalars();
+  Status read_default(const TomlTable& table, ScalarSpec& scalar);
   Status read_tensors();
   Status read_tensor(const TomlTable& table);
   Status check_tensors() const;
@@ -46,11 +47,16 @@ class FamilyParser {
   Result<Distribution> read_distribution(const TomlTable& table, const TensorSpec& tensor) const;
   Status read_probes();
   Result<Probe> read_probe(const TomlTable& table) const;
-  Status check_matches() const;
-  Status check_match(const TomlTable& table) const;
   Status check_listed(const TomlTable& table, std::string_view key, const std::vector<std::string>& known,
                       std::string_view what) const;
   std::vector<std::string> tensor_names(std::optional<TensorRole> role) const;
+
+  // family_matches.cc: how PyTorch spells it
+  Status read_matches();
+  Result<Match> read_match(const TomlTable& table) const;
+  Status read_match_steps(const TomlTable& table, Match& match) const;
+  Status read_match_tensors(const TomlTable& table, Match& match) const;
+  Status read_match_values(const TomlTable& table, Match& match) const;
 
   Family family_;
   TomlTable root_;

@@ -15,6 +15,7 @@
 #include "autokernel/base/toml.h"
 #include "autokernel/core/failure.h"
 #include "autokernel/core/problem.h"
+#include "autokernel/op/match.h"
 
 namespace ak::op {
 
@@ -35,7 +36,8 @@ struct ScalarSpec {
   std::string name;
   enum class Type { kFloat, kInt } type = Type::kFloat;
   double default_value = 0;
-  std::vector<double> test_values;  ///< others that checks try; may be empty
+  std::optional<Expr> default_rsqrt;  ///< instead: the default is 1 / sqrt of this, e.g. of a head's D
+  std::vector<double> test_values;    ///< others that checks try; may be empty
 };
 
 struct FlagSpec {
@@ -128,6 +130,7 @@ struct Family {
   std::vector<Draw> draws;
   Tolerance tolerance;
   std::vector<Probe> probes;
+  std::vector<Match> matches;         ///< how PyTorch spells it
   std::string reference;              ///< text of reference.cu
   std::vector<KernelSource> kernels;  ///< starters first
   std::string playbook;
@@ -135,7 +138,7 @@ struct Family {
   std::map<std::string, std::string>
       files;  ///< every file of the folder, path in it -> text: for remote workers
   enum class Origin { kEmbedded, kFolder } origin = Origin::kEmbedded;
-  TomlDocument document;  ///< op.toml, the [[match]] tables included
+  TomlDocument document;  ///< op.toml
 
   const TensorSpec* tensor(std::string_view name) const;
   const FlagSpec* flag(std::string_view name) const;

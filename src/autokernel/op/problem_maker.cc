@@ -73,8 +73,27 @@ Status fill_flags(const Family& family, const Size& size, Problem& problem) {
   return {};
 }
 
+/// Of a scalar that a size leaves out; dims and flags of the problem are known.
+Result<double> default_of(const Family& family, const ScalarSpec& scalar, const Problem& problem) {
+  if (!scalar.default_rsqrt) return scalar.default_value;
+  Result<std::int64_t> value = scalar.default_rsqrt->evaluate(names_of(family, problem));
+  if (!value) {
+    return tl::unexpected(
+        std::move(value).error().with_context(fmt::format("{}: default of {}", family.name, scalar.name)));
+  }
+  if (*value < 1) {
+    return usage_error("{}: {} has no default, 1 / sqrt of `{}`, which is {}: give {}=VALUE", family.name,
+                       scalar.name, scalar.default_rsqrt->text(), *value, scalar.name);
+  }
+  return 1 / std::sqrt(static_cast<double>(*value));
+}
+
 Status fill_scalars(const Family& family, const Size& size, Problem& problem) {
-  for (const ScalarSpec& scalar : family.scalars) problem.scalars[scalar.name] = scalar.default_value;
+  for (const ScalarSpec& scalar : family.scalars) {
+    if (size.scalars.contains(scalar.name)) continue;
+    AK_TRY(value, default_of(family, scalar, problem));
+    problem.scalars[scalar.name] = value;
+  }
   for (const auto& [name, value] : size.scalars) {
     const ScalarSpec* scalar = family.scalar(name);
     if (scalar == nullptr) {

@@ -110,6 +110,7 @@ std::optional<Peaks> GpuTable::peaks_of(const DeviceInfo& device) const {
   double scale = 1;
   Source source = Source::kTable;
   if (found == nullptr) {
+    if (device.arch.empty() || device.multiprocessors == 0) return std::nullopt;
     const auto alike = std::find_if(gpus_.begin(), gpus_.end(),
                                     [&](const GpuFigures& gpu) { return gpu.arch == device.arch; });
     if (alike == gpus_.end()) return std::nullopt;

@@ -125,10 +125,13 @@ TEST_P(StarterTest, PassesEveryStageAndIsTimed) {
   EXPECT_EQ(verdict.device.kind, "cpu");
 }
 
+// cross_entropy: int64 inputs, an f32 output of f16 inputs, a reference of four launches, a mean of nothing
+// (NaN).
 INSTANTIATE_TEST_SUITE_P(Families, StarterTest,
                          ::testing::Values(Starter{"rmsnorm", "M=8,N=64", DType::kF32},
                                            Starter{"rmsnorm", "M=5,N=48,residual", DType::kBF16},
                                            Starter{"softmax", "ROWS=8,COLS=64", DType::kF32},
+                                           Starter{"cross_entropy", "ROWS=8,V=64,REDUCTION=1", DType::kF16},
                                            Starter{"matmul", "M=16,N=24,K=32", DType::kF32},
                                            Starter{"matmul", "M=16,N=16,K=64,TRANS_B=1,bias", DType::kF16},
                                            Starter{"conv2d", "C=2,H=8,W=9,K=3,R=3,S=3,PAD_H=1,PAD_W=1",
@@ -143,6 +146,23 @@ TEST_F(PipelineTest, SmokeDepthEndsAfterTheSmokeStage) {
   EXPECT_TRUE(verdict.passed);
   EXPECT_EQ(verdict.stages.size(), 3u);
   EXPECT_TRUE(verdict.timings.empty());
+}
+
+/// The mean of no rows; what counts is that the contract has a NaN there too.
+TEST_F(PipelineTest, ANanIsANanWhateverItsPayload) {
+  std::string text = starter("cross_entropy");
+  const std::string mean = "REDUCTION == 1 ? sum / count : sum";
+  const std::size_t at = text.find(mean);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, mean.size(), "count > 0 || REDUCTION == 2 ? sum / (REDUCTION == 1 ? count : 1) : VALUE");
+  const auto with = [&](const std::string& value) {
+    std::string changed = text;
+    return judge(
+        job_of(changed.replace(changed.find("VALUE"), 5, value), "ROWS=4,V=32,REDUCTION=1", Depth::kSmoke));
+  };
+  const Verdict other_nan = with("__int_as_float(0x7fc01234)");
+  EXPECT_TRUE(other_nan.passed) << (other_nan.failure ? other_nan.failure->message : "");
+  EXPECT_FALSE(with("0.0f").passed);
 }
 
 TEST_F(PipelineTest, ATrialChecksItsProblemAndTimesIt) {

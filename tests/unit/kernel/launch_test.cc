@@ -94,6 +94,16 @@ TEST(MakePlan, EvaluatesWorkspacesAndTensorMaps) {
   EXPECT_EQ(plan.tensor_maps[0].swizzle_bytes, 64);
 }
 
+TEST(MakePlan, ALaunchIsLeftOutWhereItsConditionDoesNotHold) {
+  const auto steps = [](const std::string& condition) {
+    std::string text(kFile);
+    const std::size_t second = text.rfind("entry = \"f\"\n");
+    return plan_of(text.insert(second, "when = \"" + condition + "\"\n")).steps.size();
+  };
+  EXPECT_EQ(steps("CAUSAL == 1 && THREADS > 32"), 2u);
+  EXPECT_EQ(steps("N > 100"), 1u);
+}
+
 TEST(MakePlan, BuffersOfAReferenceAreTensorsLikeOthers) {
   Signature reference = signature();
   for (const char* name : {"y_r", "y_S", "y_I0"}) reference.tensors.emplace_back(name);

@@ -94,6 +94,50 @@ TEST(Softmax, AMaskRowIsSharedUnlessEachHasItsOwn) {
   EXPECT_EQ(*compulsory_bytes(softmax, problem(softmax, "ROWS=10,COLS=20,MASK_ROWS=1,mask")), 4 * 600);
 }
 
+TEST(CrossEntropy, TheLossIsOneNumberUnlessEachRowHasItsOwn) {
+  const Family& loss = family("cross_entropy");
+  const TensorSpec& output = *loss.tensor("loss");
+  const Problem rows = problem(loss, "ROWS=10,V=20", DType::kF16);
+  const Problem mean = problem(loss, "ROWS=10,V=20,REDUCTION=1", DType::kF16);
+  EXPECT_THAT(*shape_of(loss, output, rows), ::testing::ElementsAre(10));
+  EXPECT_THAT(*shape_of(loss, output, mean), ::testing::ElementsAre(1));
+  EXPECT_EQ(dtype_of(output, rows), DType::kF32);
+  EXPECT_EQ(rows.scalars.at("IGNORE"), -100);
+  EXPECT_EQ(*compulsory_bytes(loss, rows), 2 * 200 + 8 * 10 + 4 * 10);
+  EXPECT_EQ(*compulsory_bytes(loss, mean), 2 * 200 + 8 * 10 + 4);
+}
+
+/// The draw that is timed must not ignore rows: costs count them all.
+TEST(CrossEntropy, TheTimedDrawIgnoresNoRow) {
+  for (const Draw& draw : family("cross_entropy").draws) {
+    if (std::find(draw.stages.begin(), draw.stages.end(), Stage::kTime) == draw.stages.end()) continue;
+    EXPECT_FALSE(draw.tensors.at("targets").params.contains("special_share"));
+  }
+}
+
+TEST(Layernorm, CostsCountTheResidualStream) {
+  const Family& layernorm = family("layernorm");
+  EXPECT_EQ(*compulsory_bytes(layernorm, problem(layernorm, "M=10,N=20", DType::kF16)), 2 * (400 + 40));
+  EXPECT_EQ(*compulsory_bytes(layernorm, problem(layernorm, "M=10,N=20,residual", DType::kF16)),
+            2 * (800 + 40));
+  EXPECT_EQ(*useful_flops(layernorm, problem(layernorm, "M=10,N=20")), 1600);
+}
+
+TEST(Reduce, CostsAreThoseOfOneRead) {
+  const Family& reduce = family("reduce");
+  EXPECT_EQ(*compulsory_bytes(reduce, problem(reduce, "ROWS=10,COLS=20", DType::kBF16)), 2 * 10 * 21);
+}
+
+TEST(RotaryEmbedding, TablesAreSharedUnlessEachBatchHasItsOwn) {
+  const Family& rotary = family("rotary_embedding");
+  const std::string_view size = "B=2,H=3,S=5,D=8";
+  EXPECT_EQ(*compulsory_bytes(rotary, problem(rotary, size)), 4 * (2 * 240 + 40));
+  EXPECT_EQ(*compulsory_bytes(rotary, problem(rotary, std::string(size) + ",COS_BATCH=1")),
+            4 * (2 * 240 + 80));
+  EXPECT_EQ(*useful_flops(rotary, problem(rotary, size)), 720);
+  EXPECT_FALSE(make_problem(rotary, *parse_size(rotary, "B=2,H=3,S=5,D=7"), DType::kF32));
+}
+
 TEST(Matmul, TransposedShapesSwap) {
   const Family& matmul = family("matmul");
   const Problem both = problem(matmul, "M=2,N=3,K=5,TRANS_A=1,TRANS_B=1");
@@ -101,6 +145,44 @@ TEST(Matmul, TransposedShapesSwap) {
   EXPECT_THAT(*shape_of(matmul, *matmul.tensor("b"), both), ::testing::ElementsAre(1, 3, 5));
   EXPECT_EQ(*useful_flops(matmul, both), 60);
   EXPECT_EQ(*compulsory_bytes(matmul, both), 4 * (10 + 15 + 6));
+}
+
+TEST(FlashAttention, OnlyPairsThatAreSeenCount) {
+  const Family& attention = family("flash_attention");
+  const auto flops = [&](const char* size) { return *useful_flops(attention, problem(attention, size)); };
+  EXPECT_EQ(flops("HQ=2,HKV=1,LQ=3,LK=5,D=8"), 4.0 * 2 * 8 * 15);
+  EXPECT_EQ(flops("HQ=2,HKV=1,LQ=3,LK=5,D=8,CAUSAL=1"), 4.0 * 2 * 8 * (1 + 2 + 3));
+  EXPECT_EQ(flops("HQ=2,HKV=1,LQ=3,LK=5,D=8,CAUSAL=2"), 4.0 * 2 * 8 * (3 + 4 + 5));
+  EXPECT_EQ(flops("HQ=2,HKV=1,LQ=5,LK=3,D=8,CAUSAL=2"), 4.0 * 2 * 8 * (0 + 0 + 1 + 2 + 3));
+}
+
+TEST(FlashAttention, KeysAndQueriesThatNobodyMeetsAreNotCompulsory) {
+  const Family& attention = family("flash_attention");
+  const auto bytes = [&](const char* size) {
+    return *compulsory_bytes(attention, problem(attention, size, DType::kF16));
+  };
+  EXPECT_EQ(bytes("HQ=4,HKV=2,LQ=3,LK=5,D=8"), 2 * (2 * 4 * 3 * 8 + 2 * 2 * 5 * 8));
+  EXPECT_EQ(bytes("HQ=4,HKV=2,LQ=3,LK=5,D=8,CAUSAL=1"), 2 * (2 * 4 * 3 * 8 + 2 * 2 * 3 * 8));
+  EXPECT_EQ(bytes("HQ=4,HKV=2,LQ=5,LK=3,D=8,CAUSAL=2"), 2 * (4 * (5 + 3) * 8 + 2 * 2 * 3 * 8));
+  EXPECT_EQ(bytes("B=2,HQ=4,HKV=2,LQ=3,LK=5,D=8,mask,MASK_BATCH=1"),
+            2 * 2 * (2 * 4 * 3 * 8 + 2 * 2 * 5 * 8 + 3 * 5));
+}
+
+TEST(FlashAttention, TheScaleIsOneOverTheRootOfDUnlessGiven) {
+  const Family& attention = family("flash_attention");
+  EXPECT_EQ(problem(attention, "HQ=1,HKV=1,LQ=1,LK=1,D=64").scalars.at("scale"), 0.125);
+  EXPECT_EQ(problem(attention, "HQ=1,HKV=1,LQ=1,LK=1,D=64,scale=3").scalars.at("scale"), 3);
+}
+
+TEST(FlashAttention, HeadsMustShareKeysEvenly) {
+  const Family& attention = family("flash_attention");
+  EXPECT_FALSE(make_problem(attention, *parse_size(attention, "HQ=3,HKV=2,LQ=1,LK=1,D=1"), DType::kF32));
+}
+
+TEST(FusedMlp, ThreeProductsCount) {
+  const Family& mlp = family("fused_mlp");
+  EXPECT_EQ(*useful_flops(mlp, problem(mlp, "M=2,D=3,H=5")), 6 * 30);
+  EXPECT_EQ(*compulsory_bytes(mlp, problem(mlp, "M=2,D=3,H=5", DType::kBF16)), 2 * (2 * 6 + 3 * 15));
 }
 
 TEST(Conv2d, OutputDimsFollowFromStridePaddingAndDilation) {

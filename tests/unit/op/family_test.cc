@@ -75,6 +75,27 @@ TEST(Family, StartersComeFirstAmongItsKernels) {
   EXPECT_EQ(family->kernels[1].text, "b");
 }
 
+TEST(Family, AScalarsDefaultMayBeOneOverARoot) {
+  const Result<Family> family = load_text(changed("default = 2\n", "default_rsqrt = \"COLS\"\n"));
+  ASSERT_TRUE(family) << family.error().message;
+  const Result<Problem> problem =
+      make_problem(*family, {.dims = {{"COLS", 16}}, .flags = {}, .has = {}, .scalars = {}}, DType::kF32);
+  EXPECT_EQ(problem->scalars.at("factor"), 0.25);
+}
+
+TEST(FamilyError, ARootOfNothingIsNoDefault) {
+  EXPECT_THAT(error_with("default = 2\n", "default_rsqrt = \"COLS - 1\"\n"),
+              HasSubstr("1 / sqrt of `COLS - 1`, which is 0: give factor=VALUE"));
+}
+
+TEST(FamilyError, AScalarHasOneDefault) {
+  EXPECT_THAT(error_with("default = 2\n", "default = 2\ndefault_rsqrt = \"COLS\"\n"),
+              HasSubstr("expected `default` or `default_rsqrt`, not both"));
+  EXPECT_THAT(error_with("default = -100", "default_rsqrt = \"COLS\""), HasSubstr("only a float scalar"));
+  EXPECT_THAT(error_with("default = 2\n", "default_rsqrt = \"COLUMNS\"\n"),
+              HasSubstr("unknown name `COLUMNS`"));
+}
+
 TEST(FamilyError, AMissingReferenceIsNamed) {
   const EmbeddedFile files[] = {{"op.toml", testing::kSample}};
   EXPECT_THAT(message_of(load_family("scale_rows", files)), HasSubstr("scale_rows/reference.cu is missing"));
@@ -157,6 +178,21 @@ TEST(FamilyError, StridedTensorsAreNotSupportedYet) {
 TEST(FamilyError, AMatchBindsKnownTensorsToItsArguments) {
   EXPECT_THAT(error_with("{ x = \"self\", ", "{ x = \"input\", "), HasSubstr("`input` is not among `args`"));
   EXPECT_THAT(error_with("{ x = \"self\", ", "{ z = \"self\", "), HasSubstr("`z` is no tensor"));
+}
+
+TEST(FamilyError, AMatchNamesArgumentsThatMustBeAbsentAndInputsReadByHalf) {
+  const auto with = [](const std::string& line) {
+    return message_of(load_text(changed("results = [\"y\"]\n", "results = [\"y\"]\n" + line + "\n")));
+  };
+  EXPECT_EQ(with("absent = [\"index\"]\nhalves = [\"x\"]"), "(no error)");
+  EXPECT_THAT(with("absent = [\"weight\"]"), HasSubstr("`weight` is no argument"));
+  EXPECT_THAT(with("halves = [\"y\"]"), HasSubstr("`y` is no input"));
+  EXPECT_THAT(
+      error_with(
+          "aten = \"aten::scale_rows\"\nargs = [\"self\", \"index\"]\ntensors = { x = \"self\", index = "
+          "\"index\" }\nresults",
+          "sequence = [\"y = aten::mul(x, 2)\"]\nabsent"),
+      HasSubstr("only arguments of `aten` can be absent"));
 }
 
 TEST(FamilyError, AMatchIsAnOpOrASequence) {

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "reference_bench.h"
+#include "row_oracles.h"
 
 namespace ak::op::testing {
 namespace {
 
 using Real = long double;
-using Inputs = std::map<std::string, std::vector<double>>;
 
 Real activated(std::int64_t code, Real z) {
   const Real pi = std::acos(Real(-1));
@@ -163,12 +164,134 @@ LongArrays conv2d(const Problem& problem, const Inputs& in) {
   return out;
 }
 
+/// Sum of the products of two rows, and of their absolute values.
+Terms dot(const std::vector<double>& a, std::int64_t a_at, const std::vector<double>& b, std::int64_t b_at,
+          std::int64_t count) {
+  Terms terms;
+  for (std::int64_t i = 0; i < count; ++i) terms.add(Real(a[a_at + i]) * Real(b[b_at + i]));
+  return terms;
+}
+
+/// The derivative of an activation.
+Real slope(std::int64_t code, Real z) {
+  const Real pi = std::acos(Real(-1));
+  if (code == 1) return z < 0 ? 0 : 1;
+  if (code == 2) {
+    const Real root = std::sqrt(2 / pi), cubic = Real(0.044715);
+    const Real sech = 1 / std::cosh(root * (z + cubic * z * z * z));
+    return (1 + std::tanh(root * (z + cubic * z * z * z))) / 2 +
+           z / 2 * sech * sech * root * (1 + 3 * cubic * z * z);
+  }
+  if (code == 3) return std::erfc(-z / std::sqrt(Real(2))) / 2 + z * std::exp(-z * z / 2) / std::sqrt(2 * pi);
+  if (code == 4) return (1 + (1 + z) * std::exp(-z)) / std::pow(1 + std::exp(-z), Real(2));
+  return 1;
+}
+
+/// A number as large as what T's rounding of it depends on: at least the smallest normal number.
+Real at_least_normal(Real value, DType dtype) {
+  return std::max(std::fabs(value), std::ldexp(Real(1), dtype == DType::kF16 ? -14 : -126));
+}
+
+LongArrays fused_mlp(const Problem& problem, const Inputs& in) {
+  const std::int64_t rows = problem.dims.at("M"), depth = problem.dims.at("D"), width = problem.dims.at("H");
+  const std::int64_t act = problem.flags.at("ACT");
+  LongArrays out;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::vector<Real> hidden, spread;
+    for (std::int64_t h = 0; h < width; ++h) {
+      const Terms gate = dot(in.at("x"), row * depth, in.at("w_gate"), h * depth, depth);
+      const Terms up = dot(in.at("x"), row * depth, in.at("w_up"), h * depth, depth);
+      const Real opened = activated(act, gate.sum);
+      hidden.push_back(opened * up.sum);
+      spread.push_back(std::fabs(opened) * up.magnitude +
+                       std::fabs(up.sum * slope(act, gate.sum)) * gate.magnitude);
+    }
+    for (std::int64_t d = 0; d < depth; ++d) {
+      Terms terms;
+      Real spreads = 0, squares = 0;
+      for (std::int64_t h = 0; h < width; ++h) {
+        const Real weight = in.at("w_down")[d * width + h];
+        terms.add(weight * hidden[h]);
+        spreads += std::fabs(weight) * spread[h];
+        if (hidden[h] != 0) squares += std::pow(weight * at_least_normal(hidden[h], problem.dtype), Real(2));
+      }
+      out["y_r"].push_back(terms.sum);
+      out["y_S"].push_back(std::sqrt(Real(depth)) * spreads + std::sqrt(Real(width)) * terms.magnitude);
+      out["y_I0"].push_back(std::sqrt(squares));
+    }
+  }
+  return out;
+}
+
+/// A key that a query sees, its logit and the absolute terms of the logit's product.
+struct Seen {
+  std::int64_t value_at;  ///< of its row of v
+  Real logit, magnitude;
+};
+
+/// One query's output with S and I, appended.
+void attend(const std::vector<Seen>& keys, const std::vector<double>& v, const Problem& problem,
+            LongArrays& out) {
+  const std::int64_t depth = problem.dims.at("D");
+  Real highest = -std::numeric_limits<Real>::infinity(), total = 0;
+  for (const Seen& key : keys) highest = std::max(highest, key.logit);
+  for (const Seen& key : keys) total += std::exp(key.logit - highest);
+  for (std::int64_t d = 0; d < depth; ++d) {
+    Real sum = 0, sums_error = 0, squares = 0;
+    for (const Seen& key : keys) {
+      const Real value = v[key.value_at + d], weight = std::exp(key.logit - highest);
+      sum += weight / total * value;
+      sums_error +=
+          std::fabs(weight / total * value) * (std::sqrt(Real(keys.size())) * (1 + std::fabs(key.logit)) +
+                                               std::sqrt(Real(depth)) * key.magnitude);
+      squares += std::pow(at_least_normal(weight, problem.dtype) / total * value, Real(2));
+    }
+    out["o_r"].push_back(sum);
+    out["o_S"].push_back(sums_error);
+    out["o_I0"].push_back(std::sqrt(squares));
+  }
+}
+
+LongArrays flash_attention(const Problem& problem, const Inputs& in) {
+  const auto dim = [&](const char* name) { return problem.dims.at(name); };
+  const auto flag = [&](const char* name) { return problem.flags.at(name); };
+  const std::int64_t depth = dim("D"), queries = dim("LQ"), keys = dim("LK"), heads = dim("HQ");
+  const auto scale = static_cast<Real>(static_cast<float>(problem.scalars.at("scale")));
+  LongArrays out;
+  for (std::int64_t at = 0; at < dim("B") * heads * queries; ++at) {
+    const std::int64_t query = at % queries, head = at / queries % heads, batch = at / queries / heads;
+    const std::int64_t kv = (batch * dim("HKV") + head * dim("HKV") / heads) * keys * depth;
+    const std::int64_t mask_batch = flag("MASK_BATCH") != 0 ? batch : 0;
+    const std::int64_t mask_head = flag("MASK_HEADS") != 0 ? mask_batch * heads + head : mask_batch;
+    std::vector<Seen> seen;
+    for (std::int64_t key = 0; key < keys; ++key) {
+      if (flag("CAUSAL") == 1 && key > query) continue;
+      if (flag("CAUSAL") == 2 && keys - key < queries - query) continue;  // counted from the ends
+      const Terms product = dot(in.at("q"), at * depth, in.at("k"), kv + key * depth, depth);
+      seen.push_back({kv + key * depth, scale * product.sum, std::fabs(scale) * product.magnitude});
+      if (problem.has_tensor("mask"))
+        seen.back().logit += in.at("mask")[(mask_head * queries + query) * keys + key];
+    }
+    attend(seen, in.at("v"), problem, out);
+  }
+  return out;
+}
+
 }  // namespace
 
 LongArrays expected_results(const Problem& problem,
                             const std::map<std::string, std::vector<double>>& inputs) {
   static const std::map<std::string, std::function<LongArrays(const Problem&, const Inputs&)>> kOracles = {
-      {"rmsnorm", rmsnorm}, {"softmax", softmax}, {"matmul", matmul}, {"conv2d", conv2d}};
+      {"rmsnorm", rmsnorm},
+      {"softmax", softmax},
+      {"matmul", matmul},
+      {"conv2d", conv2d},
+      {"reduce", reduce},
+      {"layernorm", layernorm},
+      {"cross_entropy", cross_entropy},
+      {"rotary_embedding", rotary_embedding},
+      {"fused_mlp", fused_mlp},
+      {"flash_attention", flash_attention}};
   return kOracles.at(problem.op)(problem, inputs);
 }
 

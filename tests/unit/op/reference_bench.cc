@@ -79,6 +79,7 @@ std::vector<std::byte> encoded(const Values& values, DType dtype) {
     if (dtype == DType::kF32) append(bytes, static_cast<float>(value));
     if (dtype == DType::kF16) append(bytes, kHalf.encode(value));
     if (dtype == DType::kBF16) append(bytes, kBfloat.encode(value));
+    if (dtype == DType::kI64) append(bytes, static_cast<std::int64_t>(value));
   }
   return bytes;
 }
@@ -165,7 +166,15 @@ Result<Arrays> ReferenceBench::run(const Family& family, std::string_view text, 
   AK_TRY(module, device_->load(*compiled.binary, device::Trust::kTrusted));
   AK_TRY(plan, kernel::make_plan(file, file.defaults, problem, signature, device_->info()));
   AK_TRY(tensors, allocate(family, problem, inputs));
+  std::map<std::string, device::BufferId> buffers;
+  for (const auto& [tensor_name, tensor] : tensors) buffers[tensor_name] = tensor.buffer;
   std::vector<device::Step> steps;
+  for (const WorkspacePlan& each : plan.workspaces) {
+    AK_TRY(buffer, device_->allocate({.bytes = each.bytes}));
+    buffers[each.name] = buffer;
+    const std::uint8_t rubbish = 0xff;  // NaNs
+    steps.emplace_back(device::Fill{{buffer, 0}, each.bytes, each.zeroed ? std::uint8_t{0} : rubbish});
+  }
   for (const LaunchStep& step : plan.steps) {
     device::Launch launch;
     launch.module = module;
@@ -175,9 +184,9 @@ Result<Arrays> ReferenceBench::run(const Family& family, std::string_view text, 
     launch.shared_bytes = step.shared_bytes;
     for (const LaunchArg& arg : step.args) {
       launch.args.push_back(argument(arg, [&](const std::string& tensor) -> device::Arg {
-        const auto found = tensors.find(tensor);
-        if (found == tensors.end()) return device::NullPointer{};
-        return device::BufferRef{found->second.buffer, 0};
+        const auto found = buffers.find(tensor);
+        if (found == buffers.end()) return device::NullPointer{};
+        return device::BufferRef{found->second, 0};
       }));
     }
     steps.push_back(std::move(launch));
@@ -190,8 +199,8 @@ Result<Arrays> ReferenceBench::run(const Family& family, std::string_view text, 
       AK_TRY(values, read(tensor));
       results.emplace(tensor_name, std::move(values));
     }
-    device_->free(tensor.buffer);
   }
+  for (const auto& [buffer_name, buffer] : buffers) device_->free(buffer);
   device_->unload(module);
   return results;
 }

@@ -61,23 +61,33 @@ class ReferenceTest : public ::testing::TestWithParam<Case> {
     for (const TensorSpec* tensor : family_->inputs(problem_)) {
       testing::Values& values = inputs_[tensor->name];
       values.resize(*element_count(*family_, *tensor, problem_));
-      for (double& value : values) value = testing::rounded(2 * rng.normal(), problem_.dtype);
+      const bool classes = tensor->dtype == DType::kI64;
+      for (double& value : values)
+        value = classes ? a_class(rng) : testing::rounded(2 * rng.normal(), problem_.dtype);
     }
     expected_ = testing::expected_results(problem_, inputs_);
   }
 
+  /// A target of a loss: one of V classes, or one that is ignored.
+  double a_class(Rng& rng) const {
+    if (rng.below(4) == 0) return problem_.scalars.at("IGNORE");
+    return static_cast<double>(rng.below(static_cast<std::uint64_t>(problem_.dims.at("V"))));
+  }
+
   /// Condition (1) of the tolerance on every element of every output.
   void expect_within_tolerance(const Arrays& results) {
-    const double u = unit_roundoff(problem_.dtype), u32 = 0x1p-24;
-    const double f = problem_.dtype == DType::kF16 ? 0x1p-25 : 0x1p-126;
+    const double u32 = 0x1p-24;
     for (const TensorSpec* output : family_->outputs(problem_)) {
+      const DType dtype = dtype_of(*output, problem_);
+      const double u = unit_roundoff(dtype), f = dtype == DType::kF16 ? 0x1p-25 : 0x1p-126;
       const testing::Values& y = results.at(output->name);
       for (std::size_t i = 0; i < y.size(); ++i) {
         const auto r = static_cast<double>(expected_.at(output->name + "_r")[i]);
         const auto s = static_cast<double>(expected_.at(output->name + "_S")[i]);
         double limit = 1.01 * std::max(u * std::fabs(r), f) + family_->tolerance.c * u32 * s;
         if (!family_->tolerance.roundings.empty()) {
-          limit += 2 * u * static_cast<double>(expected_.at(output->name + "_I0")[i]);
+          limit +=
+              2 * unit_roundoff(problem_.dtype) * static_cast<double>(expected_.at(output->name + "_I0")[i]);
         }
         ASSERT_LE(std::fabs(y[i] - r), limit)
             << output->name << "[" << i << "] = " << y[i] << ", expected " << r;
@@ -154,6 +164,34 @@ INSTANTIATE_TEST_SUITE_P(Matmul, ReferenceTest,
                                                 "BATCH=3,M=8,N=5,K=130,TRANS_A=1,TRANS_B=1,ACT=3,bias", kF32},
                                            Case{"matmul", "BATCH=2,M=1,N=7,K=1,ACT=4", kF32}),
                          label);
+INSTANTIATE_TEST_SUITE_P(Reduce, ReferenceTest,
+                         ::testing::Values(Case{"reduce", "ROWS=5,COLS=64", kF32},
+                                           Case{"reduce", "ROWS=3,COLS=1001", kBF16},
+                                           Case{"reduce", "ROWS=7,COLS=259", kF16},
+                                           Case{"reduce", "ROWS=1,COLS=1", kF32}),
+                         label);
+INSTANTIATE_TEST_SUITE_P(Layernorm, ReferenceTest,
+                         ::testing::Values(Case{"layernorm", "M=5,N=64", kF32},
+                                           Case{"layernorm", "M=3,N=640,eps=1e-3", kBF16},
+                                           Case{"layernorm", "M=2,N=1028,residual", kF16},
+                                           Case{"layernorm", "M=4,N=37,residual", kBF16},
+                                           Case{"layernorm", "M=1,N=1", kF32}),
+                         label);
+INSTANTIATE_TEST_SUITE_P(CrossEntropy, ReferenceTest,
+                         ::testing::Values(Case{"cross_entropy", "ROWS=9,V=64", kF32},
+                                           Case{"cross_entropy", "ROWS=6,V=1001,REDUCTION=1", kBF16},
+                                           Case{"cross_entropy", "ROWS=40,V=7,REDUCTION=1,IGNORE=3", kF32},
+                                           Case{"cross_entropy", "ROWS=11,V=130,REDUCTION=2,IGNORE=-1", kF16},
+                                           Case{"cross_entropy", "ROWS=3,V=1", kF32}),
+                         label);
+INSTANTIATE_TEST_SUITE_P(RotaryEmbedding, ReferenceTest,
+                         ::testing::Values(Case{"rotary_embedding", "B=2,H=3,S=5,D=16", kF32},
+                                           Case{"rotary_embedding", "B=2,H=2,S=7,D=24,COS_BATCH=1", kBF16},
+                                           Case{"rotary_embedding", "B=3,H=3,S=4,D=6,INTERLEAVED=1", kF32},
+                                           Case{"rotary_embedding",
+                                                "B=2,H=5,S=3,D=32,INTERLEAVED=1,COS_BATCH=1", kF16},
+                                           Case{"rotary_embedding", "B=1,H=1,S=1,D=2", kF32}),
+                         label);
 INSTANTIATE_TEST_SUITE_P(
     Conv2d, ReferenceTest,
     ::testing::Values(
@@ -165,6 +203,27 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"conv2d", "C=6,H=10,W=9,K=4,R=3,S=1,GROUPS=2,PAD_H=4,STRIDE_W=2,NHWC=1,ACT=3,residual", kF32},
         Case{"conv2d", "C=3,H=10,W=9,K=4,R=2,S=4,STRIDE_H=3,DILATION_W=2,ACT=2,residual", kF32},
         Case{"conv2d", "H=1,W=1,R=1,S=1,PAD_H=2,PAD_W=3", kF32}),
+    label);
+
+INSTANTIATE_TEST_SUITE_P(FusedMlp, ReferenceTest,
+                         ::testing::Values(Case{"fused_mlp", "M=3,D=20,H=70,ACT=4", kF32},
+                                           Case{"fused_mlp", "M=17,D=40,H=24,ACT=2", kF16},
+                                           Case{"fused_mlp", "M=5,D=600,H=9,ACT=3",
+                                                kBF16},  // more columns than one block makes
+                                           Case{"fused_mlp", "M=4,D=33,H=130,ACT=1", kBF16},
+                                           Case{"fused_mlp", "M=1,D=1,H=1", kF32}),
+                         label);
+INSTANTIATE_TEST_SUITE_P(
+    FlashAttention, ReferenceTest,
+    ::testing::Values(
+        Case{"flash_attention", "HQ=2,HKV=2,LQ=40,LK=40,D=64,CAUSAL=1", kF32},
+        Case{"flash_attention", "B=2,HQ=6,HKV=2,LQ=9,LK=21,D=24,mask,MASK_HEADS=1,CAUSAL=2", kF16},
+        Case{"flash_attention", "B=2,HQ=2,HKV=1,LQ=19,LK=7,D=33,CAUSAL=2", kF32},  // rows that see nothing
+        Case{"flash_attention", "B=3,HQ=4,HKV=4,LQ=5,LK=30,D=130,mask,MASK_BATCH=1,scale=0.5", kBF16},
+        Case{"flash_attention", "B=2,HQ=2,HKV=2,LQ=8,LK=20,D=16,mask,MASK_BATCH=1,MASK_HEADS=1,CAUSAL=1",
+             kF32},
+        Case{"flash_attention", "HQ=3,HKV=1,LQ=1,LK=65,D=40,mask", kF16},
+        Case{"flash_attention", "HQ=1,HKV=1,LQ=1,LK=1,D=1", kF32}),
     label);
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(GpuTable, FindsGpusByTheNamesThatDriversGive) {
 
 TEST(GpuTable, EveryEntryNamesItsSourceAndIsFoundByItsOwnMatches) {
   const GpuTable gpus = table();
-  EXPECT_EQ(gpus.gpus().size(), 21u);
+  EXPECT_EQ(gpus.gpus().size(), 23u);
   for (const GpuFigures& gpu : gpus.gpus()) {
     EXPECT_FALSE(gpu.source.empty()) << gpu.name;
     EXPECT_TRUE(gpu.tflops.contains("f16")) << gpu.name;
@@ -66,6 +66,13 @@ TEST(GpuTable, AnUnknownGpuIsEstimatedFromOneOfItsArchitecture) {
 TEST(GpuTable, NothingIsGuessedForAnUnknownArchitecture) {
   EXPECT_FALSE(table().peaks_of(device("Odd", "sm_42", 1)));
   EXPECT_EQ(table().find("Odd"), nullptr);
+  EXPECT_EQ(table().find("NVIDIA H20"), nullptr);  // no prefix of another will do
+}
+
+TEST(GpuTable, ARateThatAGpuLacksStaysUnknown) {
+  const auto peaks = table().peaks_of(device("Tesla V100-SXM2-32GB", "sm_70", 80));
+  ASSERT_TRUE(peaks);
+  EXPECT_FALSE(peaks->tflops(DType::kBF16));
 }
 
 TEST(GpuTable, AFigureThatIsNoNumberIsAnError) {

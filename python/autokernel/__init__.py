@@ -1,0 +1,1 @@
+"""AutoKernel's side of PyTorch. The program `autokernel` brings this package with it and runs it with your Python."""

@@ -1,0 +1,262 @@
+// The campaign's commands: optimize, status, next.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "autokernel/base/file.h"
+#include "autokernel/base/progress.h"
+#include "autokernel/base/text_table.h"
+#include "autokernel/cli/commands.h"
+#include "autokernel/cli/planning.h"
+#include "autokernel/cli/verdict_text.h"
+#include "autokernel/report/report.h"
+#include "autokernel/search/strategy.h"
+
+namespace ak::cli {
+namespace {
+
+using campaign::OptimizedTarget;
+using campaign::QueuedTarget;
+
+constexpr const char* kTag = "optimize";
+
+std::string time_or_dash(const std::optional<double>& us) { return us ? format_us(*us) : "-"; }
+
+std::string state_of(const QueuedTarget& target) {
+  if (target.moved_on) return *target.moved_on;
+  return target.reached.experiments == 0 ? "not begun" : "open";
+}
+
+std::string queue_table(const std::vector<QueuedTarget>& targets, const std::vector<std::string>& states) {
+  using Align = TextTable::Align;
+  TextTable table(
+      {"target", "problem in the model", "share now", "start", "best", "speedup", "of floor", "state"},
+      {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+       Align::kLeft});
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const campaign::Reached& reached = targets[i].reached;
+    const bool floor = reached.floor_us && reached.best_us;
+    table.add_row(
+        {targets[i].entry.id, targets[i].entry.label, fmt::format("{:.1f} %", 100 * targets[i].share),
+         time_or_dash(reached.start_us), time_or_dash(reached.best_us),
+         reached.start_us ? fmt::format("{:.3f}x", reached.speedup) : "-",
+         floor ? fmt::format("{:.0f} %", 100 * *reached.floor_us / *reached.best_us) : "-", states[i]});
+  }
+  return table.plain();
+}
+
+Json target_json(const QueuedTarget& target) {
+  const campaign::Reached& reached = target.reached;
+  auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  return {{"id", target.entry.id},
+          {"site", target.entry.site},
+          {"problem", target.entry.label},
+          {"share", target.share},
+          {"model_us", target.entry.model_us},
+          {"start_us", number(reached.start_us)},
+          {"best_us", number(reached.best_us)},
+          {"floor_us", number(reached.floor_us)},
+          {"baseline_us", number(reached.baseline_us)},
+          {"speedup", reached.speedup},
+          {"experiments", reached.experiments},
+          {"trials", reached.trials},
+          {"reverts", reached.reverts},
+          {"hours", reached.hours},
+          {"moved_on", target.moved_on ? Json(*target.moved_on) : Json()}};
+}
+
+/// Why no time of the model is given (DESIGN section 11).
+std::string no_projection(const DeviceInfo& device) {
+  if (device.kind == "cpu")
+    return "a rehearsal on the CPU device, with sizes reduced to fit: it shows that the kernels are right "
+           "and "
+           "what the search does, and says nothing of the model's time on a GPU";
+  return "no time of the model is projected: PyTorch's own times were not measured on this device";
+}
+
+std::string optimize_text(const campaign::OptimizeResult& result) {
+  std::vector<QueuedTarget> targets;
+  std::vector<std::string> states;
+  for (const OptimizedTarget& each : result.targets) {
+    targets.push_back(each.state);
+    states.push_back(each.error ? "not measured: " + *each.error
+                     : each.start_failure
+                         ? fmt::format("its kernel fails ({}): {}", name(each.start_failure->kind),
+                                       each.start_failure->message)
+                         : state_of(each.state));
+  }
+  std::string text = fmt::format("device: {} ({})\nstopped: {}\n\n{}\n", result.device.name,
+                                 result.device.kind, result.stop_reason, queue_table(targets, states));
+  for (const OptimizedTarget& each : result.targets) {
+    if (each.kernel_path.empty()) continue;
+    std::string failed;
+    for (const auto& [kind, count] : each.failed) failed += fmt::format(", {} {}", count, kind);
+    text += fmt::format("{}: {:.0f} s{}; {}\n", each.state.entry.id, each.wall_s, failed, each.kernel_path);
+  }
+  return text + "note: " + no_projection(result.device) + "\n";
+}
+
+Json optimize_json(const campaign::OptimizeResult& result) {
+  Json targets = Json::array();
+  for (const OptimizedTarget& each : result.targets) {
+    Json json = target_json(each.state);
+    json["kernel"] = each.kernel_path.empty() ? Json() : Json(each.kernel_path);
+    json["failure"] = each.start_failure ? to_json(*each.start_failure) : Json();
+    json["error"] = each.error ? Json(*each.error) : Json();
+    json["failed"] = each.failed;
+    json["wall_s"] = each.wall_s;
+    targets.push_back(std::move(json));
+  }
+  return {{"schema", 1},
+          {"stopped", result.stop_reason},
+          {"interrupted", result.interrupted},
+          {"rehearsal", result.device.kind == "cpu"},
+          {"projection", nullptr},
+          {"experiments", result.experiments},
+          {"targets", std::move(targets)},
+          {"wall_s", result.wall_s},
+          {"device", {{"kind", result.device.kind}, {"name", result.device.name}}}};
+}
+
+Result<campaign::OptimizeRequest> make_request(const OptimizeOptions& options,
+                                               const ledger::Settings& settings,
+                                               std::vector<campaign::OptimizeTarget> targets) {
+  campaign::OptimizeRequest request;
+  request.targets = std::move(targets);
+  request.rules = campaign::MoveOnRules::from(settings);
+  request.tag = kTag;
+  request.strategy = settings.get_text("strategy");
+  request.budget = settings.get_budget("budget");
+  request.seed = static_cast<std::uint64_t>(settings.get_count("seed"));
+  request.threshold = settings.get_number("threshold");
+  if (!options.settings.contains("budget") &&
+      settings.get("budget").source == ledger::SettingSource::kDefault) {
+    request.budget = {.trials = std::nullopt, .time = std::chrono::minutes(10)};
+  }
+  return request;
+}
+
+/// The queue of the workspace's plan on the device at hand, without measuring anything.
+Result<campaign::Queue> queue_now(Session& session, const CampaignOptions& options,
+                                  std::vector<std::string>& why_not) {
+  AK_TRY(settings, session.settings({}));
+  AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
+  AK_TRY(planned, stored_plan(session, workspace.folder()));
+  AK_TRY(pool, session.start_pool());
+  const DeviceInfo& device = pool->hello().device;
+  AK_TRY(targets, measurable_targets(session, workspace, planned, options.top, device, why_not));
+  std::vector<campaign::QueueEntry> entries;
+  for (const campaign::OptimizeTarget& each : targets) entries.push_back(each.entry);
+  return campaign::Queue::load(workspace.ledger(), entries, campaign::MoveOnRules::from(settings),
+                               device.uuid, kTag);
+}
+
+}  // namespace
+
+Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
+  if (options.model.ends_with(".py") || options.model.find(".py:") != std::string::npos) {
+    return usage_error(
+        "optimize {}: not supported yet: give a torch.profiler trace (autokernel plan --help says how to "
+        "record one)",
+        options.model);
+  }
+  AK_TRY(settings, session.settings(options.settings));
+  AK_TRY_VOID(search::check_strategy(settings.get_text("strategy")));
+  AK_TRY(planned, options.model.empty() ? stored_plan(session, session.workspace_folder())
+                                        : plan_of_trace(session, options.model));
+  AK_TRY(pool, session.start_pool());
+  AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
+  for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
+  if (!options.model.empty()) AK_TRY_VOID(store_plan(workspace, planned));
+  AK_TRY_VOID(extract_targets(session, workspace, planned, options.top));
+  std::vector<std::string> why_not;
+  AK_TRY(targets,
+         measurable_targets(session, workspace, planned, options.top, pool->hello().device, why_not));
+  for (const std::string& each : why_not) session.log().warning("{}", each);
+  if (targets.empty()) {
+    session.log().info("no worthwhile candidate that can be measured here: nothing to do");
+    if (session.options().json) session.print_json(optimize_json({}));
+    return 0;
+  }
+  AK_TRY(registry, session.registry());
+  AK_TRY(request, make_request(options, settings, std::move(targets)));
+  Progress progress("optimize", std::nullopt, session.clock(),
+                    session.options().quiet ? Progress::Style::kNone : Progress::Style::kAuto);
+  std::size_t configs = 0;
+  AK_TRY(baselines, session.baselines(pool->hello().device));
+  AK_TRY(result, campaign::optimize({workspace, *pool, *registry, session.clock(), session.log(), kVersion,
+                                     !session.options().unsafe_no_sandbox, baselines ? &*baselines : nullptr},
+                                    session.stop(), request, [&](const campaign::OptimizeProgress& now) {
+                                      if (now.config == nullptr) {
+                                        session.log().info("{}: {} ({:.1f} % of the time of all targets)",
+                                                           now.target.entry.id, now.target.entry.label,
+                                                           100 * now.target.share);
+                                        return;
+                                      }
+                                      progress.update(++configs, now.target.entry.id);
+                                    }));
+  progress.finish();
+  const bool measured =
+      std::any_of(result.targets.begin(), result.targets.end(),
+                  [](const OptimizedTarget& each) { return each.state.reached.experiments > 0; });
+  if (session.options().json) {
+    session.print_json(optimize_json(result));
+  } else {
+    session.print(optimize_text(result));
+  }
+  if (measured) {
+    AK_TRY(reports, report::write_reports(workspace));
+    if (!session.options().json) session.print(fmt::format("report: {}\n", reports.html.string()));
+  }
+  if (result.interrupted)
+    return tl::unexpected(Error{ErrorCode::kInterrupted, "interrupted; the same command goes on from there"});
+  return 0;
+}
+
+Result<int> run_status(Session& session, const CampaignOptions& options) {
+  std::vector<std::string> why_not;
+  AK_TRY(queue, queue_now(session, options, why_not));
+  if (session.options().json) {
+    Json targets = Json::array();
+    for (const QueuedTarget& each : queue.targets()) targets.push_back(target_json(each));
+    session.print_json({{"schema", 1}, {"targets", std::move(targets)}, {"left_out", why_not}});
+    return 0;
+  }
+  std::vector<std::string> states;
+  for (const QueuedTarget& each : queue.targets()) states.push_back(state_of(each));
+  std::string text = queue_table(queue.targets(), states);
+  for (const std::string& each : why_not) text += each + "\n";
+  session.print(text);
+  return 0;
+}
+
+Result<int> run_next(Session& session, const CampaignOptions& options) {
+  std::vector<std::string> why_not;
+  AK_TRY(queue, queue_now(session, options, why_not));
+  const QueuedTarget* next = queue.next();
+  std::filesystem::path kernel;  // a rehearsal has a folder of its own from its first trial on
+  if (next != nullptr) {
+    const std::filesystem::path targets = session.workspace_folder() / "targets";
+    std::error_code ignored;
+    kernel = targets / next->entry.id / "kernel.cu";
+    if (!std::filesystem::exists(kernel, ignored)) kernel = targets / next->entry.site / "kernel.cu";
+  }
+  if (session.options().json) {
+    Json json = {{"schema", 1}, {"next", nullptr}};
+    if (next != nullptr) {
+      json["next"] = target_json(*next);
+      json["next"]["kernel"] = kernel.string();
+    }
+    session.print_json(json);
+  } else if (next == nullptr) {
+    session.print("nothing: every target was left (autokernel status says why)\n");
+  } else {
+    session.print(fmt::format("target: {}\nkernel: {}\nproblem: {}\nshare: {:.1f} %\nreverts: {} in a row\n",
+                              next->entry.id, kernel.string(), next->entry.label, 100 * next->share,
+                              next->reached.reverts));
+  }
+  return 0;
+}
+
+}  // namespace ak::cli

@@ -1,0 +1,34 @@
+#pragma once
+// What plan, extract, optimize, status and next share: the plan of the workspace and the targets made of it.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "autokernel/campaign/optimize.h"
+#include "autokernel/cli/session.h"
+#include "autokernel/ledger/workspace.h"
+#include "autokernel/plan/extract.h"
+#include "autokernel/plan/plan.h"
+
+namespace ak::cli {
+
+Result<plan::Plan> plan_of_trace(Session& session, const std::string& file);
+/// The plan of the workspace in `folder`; none yet is a usage error that says how to make one.
+Result<plan::Plan> stored_plan(Session& session, const std::filesystem::path& folder);
+Status store_plan(const ledger::Workspace& workspace, const plan::Plan& plan);
+
+/// The plan's first `top` worthwhile sites as targets of the workspace; an edited kernel.cu stays. A site
+/// that no kernel covers has no kernel_name.
+Result<std::vector<plan::Extraction>> extract_targets(Session& session, ledger::Workspace& workspace,
+                                                      const plan::Plan& plan, std::size_t top);
+
+/// The extracted targets as they are measured on `device`, reduced where they do not fit it, in the plan's
+/// order. `why_not` gets a line for each that cannot be measured at all.
+Result<std::vector<campaign::OptimizeTarget>> measurable_targets(Session& session,
+                                                                 const ledger::Workspace& workspace,
+                                                                 const plan::Plan& plan, std::size_t top,
+                                                                 const DeviceInfo& device,
+                                                                 std::vector<std::string>& why_not);
+
+}  // namespace ak::cli

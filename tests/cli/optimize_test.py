@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""The campaign on a model's trace, as a rehearsal on the CPU device: optimize, status, next; interrupted and resumed.
+
+    optimize_test.py BINARY [unittest arguments]
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRACE = str(ROOT / "tests" / "data" / "traces" / "llama_gqa_bf16_1x1024.json.gz")
+BINARY = ""
+
+
+class OptimizeTest(unittest.TestCase):
+    def setUp(self):
+        outer = tempfile.TemporaryDirectory(prefix="ak-optimize-")
+        self.addCleanup(outer.cleanup)
+        self.folder = pathlib.Path(outer.name)
+
+    def command(self, *arguments):
+        return subprocess.Popen([BINARY, *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, env=dict(os.environ, AUTOKERNEL_CACHE=str(self.folder / "cache")))
+
+    def call(self, *arguments, code=0):
+        process = self.command(*arguments)
+        out, err = process.communicate(timeout=400)
+        self.assertEqual(process.returncode, code, out + err)
+        return out, err
+
+    def test_a_campaign_from_a_trace(self):
+        out, err = self.call("optimize", TRACE, "--top", "2", "--budget", "6", "--strategy", "random", "--json")
+        answer = json.loads(out)
+        self.assertEqual((answer["schema"], answer["rehearsal"], answer["projection"]), (1, True, None))
+        self.assertEqual(len(answer["targets"]), 2)
+        self.assertIn("rehearsal:", err)
+        touched = [each for each in answer["targets"] if each["experiments"] > 0]
+        self.assertTrue(touched)
+        for each in touched:
+            self.assertIsNone(each["failure"], each)
+            self.assertGreater(each["start_us"], 0)
+            self.assertGreaterEqual(each["speedup"], 1)
+            self.assertTrue((self.folder / each["kernel"]).is_file())
+        self.assertEqual(answer["stopped"], "the budget is spent")
+
+        status = json.loads(self.call("status", "--top", "2", "--json")[0])
+        self.assertEqual({each["id"] for each in status["targets"]}, {each["id"] for each in answer["targets"]})
+        upcoming = json.loads(self.call("next", "--top", "2", "--json")[0])["next"]
+        self.assertEqual(upcoming["id"], status["targets"][0]["id"])
+        self.assertTrue((self.folder / upcoming["kernel"]).is_file())
+        self.assertIn("of floor", self.call("status", "--top", "2")[0])
+
+        # The plan of the workspace is enough to go on.
+        again = json.loads(self.call("optimize", "--top", "2", "--budget", "3", "--strategy", "random", "--json")[0])
+        before = sum(each["experiments"] for each in answer["targets"])
+        self.assertGreater(sum(each["experiments"] for each in again["targets"]), before)
+
+    def test_an_interrupted_campaign_goes_on(self):
+        process = self.command("optimize", TRACE, "--top", "1", "--budget", "8", "--strategy", "random", "--json")
+        ledger = self.folder / ".autokernel" / "ledger.db"
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and process.poll() is None:
+            if ledger.exists() and "tune:random" in self.call("log")[0]:
+                break
+            time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130)
+        log = json.loads(self.call("log", "--json")[0])["experiments"]
+        self.assertEqual([each["decision"] for each in log], ["start", "interrupted"])
+        answer = json.loads(self.call("optimize", "--top", "1", "--budget", "8", "--strategy", "random", "--json")[0])
+        log = json.loads(self.call("log", "--json")[0])["experiments"]
+        self.assertNotIn("interrupted", [each["decision"] for each in log])
+        self.assertEqual(log[1]["experiment"], 2)
+        self.assertGreater(answer["targets"][0]["trials"], 0)
+
+    def test_bad_input(self):
+        out, err = self.call("optimize", "nosuch.json", code=2)
+        self.assertIn("nosuch.json", err)
+        out, err = self.call("optimize", code=2)
+        self.assertIn("there is no plan yet", err)
+        out, err = self.call("optimize", "model.py:Net", code=2)
+        self.assertIn("not supported yet", err)
+        out, err = self.call("status", code=2)
+        self.assertIn("there is no workspace", err)
+        out, err = self.call("optimize", TRACE, "--strategy", "luck", code=2)
+        self.assertIn("unknown strategy", err)
+        self.assertFalse((self.folder / ".autokernel").exists())
+
+
+if __name__ == "__main__":
+    BINARY = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,132 @@
+// The parent's side of PyTorch's baselines, with a script in the place of Python.
+
+#include "autokernel/torch/baselines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "autokernel/base/file.h"
+
+namespace ak::torch {
+namespace {
+
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class BaselinesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = TempDir::create("ak-baselines");
+    ASSERT_TRUE(folder);
+    folder_ = std::make_unique<TempDir>(std::move(*folder));
+    auto registry = op::Registry::create(op::embedded_families(), {});
+    ASSERT_TRUE(registry) << registry.error().message;
+    registry_ = std::make_unique<op::Registry>(std::move(*registry));
+  }
+  /// An interpreter that keeps its request and prints `answer`.
+  std::string python(const std::string& answer) {
+    const fs::path path = folder_->path() / "python";
+    std::ofstream(path) << "#!/bin/sh\ncat > " << (folder_->path() / "request").string() << "\ncat <<'END'\n"
+                        << answer << "\nEND\n";
+    fs::permissions(path, fs::perms::owner_all);
+    return path.string();
+  }
+  Baselines baselines(const std::string& answer) {
+    DeviceInfo device;
+    device.kind = "cuda";
+    device.uuid = "GPU-1";
+    device.l2_bytes = 1 << 20;
+    return Baselines({.python = python(answer), .cache = folder_->path() / "cache"}, device);
+  }
+  BaselineRequest request(const std::string& op, const std::string& size, DType dtype) {
+    const op::Family& family = **registry_->find(op);
+    return {&family, *op::make_problem(family, *op::parse_size(family, size), dtype)};
+  }
+
+  std::unique_ptr<TempDir> folder_;
+  std::unique_ptr<op::Registry> registry_;
+};
+
+const char* kAnswer =
+    R"({"torch": "2.11.0", "cuda": "13.0", "device": "NVIDIA H200", "python": "/usr/bin/python3"}
+{"id": "0", "times": {"eager": 30.0, "fused": 10.5}, "errors": {"compile": "RuntimeError: no triton"}})";
+
+TEST_F(BaselinesTest, TheFastestPathIsNamedAndWhatFailedIsKept) {
+  auto measured = baselines(kAnswer).measure({request("rmsnorm", "M=4,N=8", DType::kF16)});
+  ASSERT_TRUE(measured) << measured.error().message;
+  const Baseline& baseline = measured->front();
+  EXPECT_EQ(baseline.fastest(), "fused");
+  EXPECT_DOUBLE_EQ(baseline.times_us.at("fused"), 10.5);
+  EXPECT_THAT(baseline.errors.at("compile"), HasSubstr("no triton"));
+  EXPECT_EQ(baseline.torch_version, "2.11.0");
+  auto sent = read_file(folder_->path() / "request");
+  ASSERT_TRUE(sent);
+  const Json json = Json::parse(*sent);
+  EXPECT_EQ(json["device"], "cuda");
+  EXPECT_EQ(json["problems"][0]["inputs"][0]["shape"], Json::array({4, 8}));
+  EXPECT_EQ(json["problems"][0]["inputs"][0]["dtype"], "f16");
+  EXPECT_THAT(json["problems"][0]["torch_py"].get<std::string>(), HasSubstr("def fused"));
+}
+
+TEST_F(BaselinesTest, WhatWasMeasuredIsNotMeasuredAgain) {
+  const Baselines known = baselines(kAnswer);
+  const BaselineRequest wanted = request("rmsnorm", "M=4,N=8", DType::kF16);
+  EXPECT_FALSE(known.find(*wanted.family, wanted.problem)->has_value());
+  ASSERT_TRUE(known.measure({wanted}));
+  fs::remove(folder_->path() / "request");
+  ASSERT_TRUE(known.measure({wanted}));
+  EXPECT_FALSE(fs::exists(folder_->path() / "request"));
+  EXPECT_EQ((*known.find(*wanted.family, wanted.problem))->fastest(), "fused");
+  const BaselineRequest other = request("rmsnorm", "M=4,N=9", DType::kF16);
+  EXPECT_FALSE(known.find(*other.family, other.problem)->has_value());
+}
+
+TEST_F(BaselinesTest, NoPyTorchIsAnErrorOfTheEnvironment) {
+  auto measured = baselines(R"({"error": "no PyTorch in /usr/bin/python3: No module named 'torch'"})")
+                      .measure({request("rmsnorm", "M=4,N=8", DType::kF16)});
+  ASSERT_FALSE(measured);
+  EXPECT_EQ(measured.error().code, ErrorCode::kEnvironment);
+  EXPECT_THAT(measured.error().message, HasSubstr("no PyTorch in"));
+}
+
+TEST_F(BaselinesTest, AChildThatEndsEarlyOrSaysRubbishIsAnError) {
+  for (const char* answer : {"", "not json", R"({"torch": "2.11.0"})"}) {
+    auto measured = baselines(answer).measure({request("rmsnorm", "M=4,N=8", DType::kF16)});
+    ASSERT_FALSE(measured) << answer;
+  }
+}
+
+TEST_F(BaselinesTest, AMissingInterpreterIsNamed) {
+  const Baselines missing({.python = "/nonexistent/python", .cache = folder_->path() / "cache"},
+                          DeviceInfo{});
+  auto measured = missing.measure({request("rmsnorm", "M=4,N=8", DType::kF16)});
+  ASSERT_FALSE(measured);
+  EXPECT_THAT(measured.error().message, HasSubstr("/nonexistent/python"));
+}
+
+TEST_F(BaselinesTest, ADamagedCacheIsMeasuredAgain) {
+  const Baselines known = baselines(kAnswer);
+  const BaselineRequest wanted = request("rmsnorm", "M=4,N=8", DType::kF16);
+  ASSERT_TRUE(known.measure({wanted}));
+  for (const auto& file : fs::directory_iterator(folder_->path() / "cache" / "baselines"))
+    std::ofstream(file.path()) << "{";
+  EXPECT_FALSE(known.find(*wanted.family, wanted.problem)->has_value());
+  EXPECT_TRUE(known.measure({wanted}));
+}
+
+TEST_F(BaselinesTest, IntegerTensorsGetTheirRange) {
+  auto family = registry_->find("cross_entropy");
+  if (!family) GTEST_SKIP() << "the family is not in this build";
+  ASSERT_TRUE(baselines(kAnswer).measure({request("cross_entropy", "ROWS=4,V=100", DType::kF16)}));
+  const Json json = Json::parse(*read_file(folder_->path() / "request"));
+  const Json& targets = json["problems"][0]["inputs"][1];
+  EXPECT_EQ(targets["dtype"], "i64");
+  EXPECT_EQ(targets["low"], 0);
+  EXPECT_EQ(targets["high"], 100);
+}
+
+}  // namespace
+}  // namespace ak::torch
