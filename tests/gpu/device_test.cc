@@ -1,5 +1,5 @@
-// The CUDA device by itself, on a GPU: everything that a front matter can declare of a launch, memory, and time.
-// Skipped where no driver is at work.
+// The CUDA device by itself, on a GPU: everything that a front matter can declare of a launch, memory, and
+// time. Skipped where no driver is at work.
 #include <gtest/gtest.h>
 
 #include "autokernel/device/cuda/cuda_device.h"
@@ -41,7 +41,8 @@ class GpuDevice : public ::testing::Test {
     source.entries = {"k"};
     source.arch = device_->info().arch;
     auto outcome = compiler_->compile(source);
-    EXPECT_TRUE(outcome && outcome->binary) << (outcome ? outcome->failure->message : outcome.error().message);
+    EXPECT_TRUE(outcome && outcome->binary)
+        << (outcome ? outcome->failure->message : outcome.error().message);
     auto module = device_->load(*outcome->binary, Trust::kCandidate);
     EXPECT_TRUE(module) << module.error().message;
     Launch launch;
@@ -79,7 +80,8 @@ TEST_F(GpuDevice, LaunchesAKernelThatReadsAnInputAndWritesAnOutput) {
   for (int i = 0; i < 256; ++i) host[i] = i;
   ASSERT_TRUE(device_->write(x, std::as_bytes(std::span(host))));
   Launch launch = launch_of(
-      "extern \"C\" __global__ void k(const int* x, int* y, int add) { y[threadIdx.x] = x[threadIdx.x] + add; }",
+      "extern \"C\" __global__ void k(const int* x, int* y, int add) { y[threadIdx.x] = x[threadIdx.x] + "
+      "add; }",
       {x, y, std::int32_t{7}});
   launch.block = {256, 1, 1};
   run({launch});
@@ -92,7 +94,8 @@ TEST_F(GpuDevice, LaunchesAKernelThatReadsAnInputAndWritesAnOutput) {
 TEST_F(GpuDevice, ADynamicSharedMemoryBeyond48KiBIsGiven) {
   const BufferRef y = buffer(4);
   Launch launch = launch_of(
-      "extern __shared__ int s[];\nextern \"C\" __global__ void k(int* y, int last) { s[last] = 42; y[0] = s[last]; }",
+      "extern __shared__ int s[];\nextern \"C\" __global__ void k(int* y, int last) { s[last] = 42; y[0] = "
+      "s[last]; }",
       {y, static_cast<std::int32_t>(device_->info().dynamic_shared_bytes / 4 - 1)});
   launch.shared_bytes = device_->info().dynamic_shared_bytes;
   run({launch});
@@ -103,7 +106,8 @@ TEST_F(GpuDevice, AClusterIsLaunchedAsDeclared) {
   if (!device_->info().clusters) GTEST_SKIP() << device_->info().name << " has no clusters";
   const BufferRef y = buffer(4 * 4);
   Launch launch = launch_of(
-      "extern \"C\" __global__ void k(int* y) { unsigned n; asm(\"mov.u32 %0, %%cluster_nctarank;\" : \"=r\"(n)); "
+      "extern \"C\" __global__ void k(int* y) { unsigned n; asm(\"mov.u32 %0, %%cluster_nctarank;\" : "
+      "\"=r\"(n)); "
       "y[blockIdx.x] = n; }",
       {y});
   launch.grid = {4, 1, 1};
@@ -148,15 +152,18 @@ TEST_F(GpuDevice, ATensorMapBringsABoxIntoSharedMemory) {
       "struct alignas(128) Map { char bytes[128]; };\n"
       "extern \"C\" __global__ void k(const __grid_constant__ Map map, int* y) {\n"
       "  __shared__ alignas(128) int tile[8 * 32]; __shared__ alignas(8) unsigned long long bar;\n"
-      "  unsigned b = (unsigned)__cvta_generic_to_shared(&bar), t = (unsigned)__cvta_generic_to_shared(tile);\n"
+      "  unsigned b = (unsigned)__cvta_generic_to_shared(&bar), t = "
+      "(unsigned)__cvta_generic_to_shared(tile);\n"
       "  if (threadIdx.x == 0) {\n"
       "    asm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" :: \"r\"(b));\n"
       "    asm volatile(\"fence.mbarrier_init.release.cluster;\");\n"
       "    asm volatile(\"mbarrier.arrive.expect_tx.shared.b64 _, [%0], 1024;\" :: \"r\"(b));\n"
-      "    asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+      "    asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+      "[%1, {%2, "
       "%3}], [%4];\" :: \"r\"(t), \"l\"(&map), \"r\"(32), \"r\"(16), \"r\"(b) : \"memory\");\n"
       "  }\n  __syncthreads();\n"
-      "  asm volatile(\"{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }\" :: \"r\"(b) : "
+      "  asm volatile(\"{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }\" :: "
+      "\"r\"(b) : "
       "\"memory\");\n"
       "  for (int i = threadIdx.x; i < 256; i += 32) y[i] = tile[i];\n}",
       {device::TensorMap{x, DType::kI32, {64, 64}, {8, 32}, 0}, y});
@@ -187,10 +194,12 @@ TEST_F(GpuDevice, MemoryThatDoesNotFitIsAnErrorWithNumbers) {
 TEST_F(GpuDevice, TimesARoundWithItsClock) {
   const BufferRef y = buffer(4);
   Launch launch = launch_of(
-      "extern \"C\" __global__ void k(int* y) { long long t = clock64(); while (clock64() - t < 200000) { } y[0] = 1; }",
+      "extern \"C\" __global__ void k(int* y) { long long t = clock64(); while (clock64() - t < 200000) { } "
+      "y[0] = 1; }",
       {y});
   device::Round round;
-  round.before = {device::Scrub{device::Scrub::What::kSharedAndLocal}, device::Scrub{device::Scrub::What::kL2}};
+  round.before = {device::Scrub{device::Scrub::What::kSharedAndLocal},
+                  device::Scrub{device::Scrub::What::kL2}};
   round.timed = {launch, launch};
   round.repeats = 2;
   const std::vector<device::Round> rounds(3, round);

@@ -1,5 +1,6 @@
-// Whole verdicts on a GPU through a worker: faults have the right kind and harm nobody after them; a kernel is not
-// faster than itself. Prints `key: value` lines that tools/gpu-check keeps. Skipped where no driver is at work.
+// Whole verdicts on a GPU through a worker: faults have the right kind and harm nobody after them; a kernel
+// is not faster than itself. Prints `key: value` lines that tools/gpu-check keeps. Skipped where no driver is
+// at work.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -40,7 +41,8 @@ class GpuWorker : public ::testing::Test {
     if (!cuda::driver_present()) GTEST_SKIP() << "no NVIDIA driver on this machine";
   }
 
-  static harness::Job job_of(const std::string& path, const std::string& dims, DType dtype, harness::Depth depth) {
+  static harness::Job job_of(const std::string& path, const std::string& dims, DType dtype,
+                             harness::Depth depth) {
     harness::Job job;
     auto file = kernel::load(std::string(AK_SOURCE_DIR) + "/" + path);
     EXPECT_TRUE(file) << file.error().message;
@@ -101,7 +103,8 @@ TEST_F(GpuWorker, AFaultHasItsKindAndTheNextCandidateIsUnharmed) {
 
 TEST_F(GpuWorker, AKernelIsNotFasterThanItself) {
   constexpr int kRuns = 200;
-  harness::Job job = job_of("ops/rmsnorm/kernels/registers.cu", "M=4096,N=4096", DType::kBF16, harness::Depth::kTrial);
+  harness::Job job =
+      job_of("ops/rmsnorm/kernels/registers.cu", "M=4096,N=4096", DType::kBF16, harness::Depth::kTrial);
   job.incumbent = job.candidate;
   int faster = 0;
   const auto start = std::chrono::steady_clock::now();

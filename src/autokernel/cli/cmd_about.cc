@@ -73,7 +73,8 @@ struct Finding {
 };
 
 Finding check_compiler(Session& session) {
-  Result<worker::RunnerParts> parts = parts_factory("cpu", session.options().unsafe_no_sandbox)(worker::Role::kMeasure);
+  Result<worker::RunnerParts> parts =
+      parts_factory("cpu", session.options().unsafe_no_sandbox)(worker::Role::kMeasure);
   if (parts) return {Finding::State::kOk, "host compiler (CPU device)", parts->compiler->description(), ""};
   return {Finding::State::kMissing, "host compiler (CPU device)", parts.error().message,
           "install g++ (apt-get install g++) or set AUTOKERNEL_CXX"};
@@ -167,9 +168,12 @@ Result<int> run_ops(Session& session, const OpsOptions& options) {
 
 Result<int> run_doctor(Session& session) {
   std::vector<Finding> findings = {
-      check_compiler(session), check_sandbox(), check_program("git", "apt-get install git"),
+      check_compiler(session),
+      check_sandbox(),
+      check_program("git", "apt-get install git"),
       check_writable("object cache", cache_directory(), "set AUTOKERNEL_CACHE to a writable folder"),
-      check_nvrtc(), check_driver()};
+      check_nvrtc(),
+      check_driver()};
   bool complete = true;
   Json list = Json::array();
   std::string out;

@@ -21,7 +21,8 @@ struct Listed {
 };
 
 /// Stored peaks, or those of the table; `devices --measure` puts measured ones into the store first.
-std::optional<roofline::Peaks> known_peaks(Session& session, const roofline::GpuTable& table, const DeviceInfo& info) {
+std::optional<roofline::Peaks> known_peaks(Session& session, const roofline::GpuTable& table,
+                                           const DeviceInfo& info) {
   const roofline::PeakStore store(cache_directory() / "peaks", session.log());
   if (auto stored = store.load(info.uuid)) return stored;
   return table.peaks_of(info);
@@ -39,13 +40,14 @@ std::string peaks_text(const roofline::Peaks& peaks) {
   std::string out;
   if (!peaks.bandwidths.empty()) {
     const roofline::Bandwidth& last = peaks.bandwidths.back();
-    out += fmt::format("  bandwidth: copy {:.0f} GB/s, read {:.0f} GB/s ({})\n", last.copy_gbps, last.read_gbps,
-                       name(last.source));
+    out += fmt::format("  bandwidth: copy {:.0f} GB/s, read {:.0f} GB/s ({})\n", last.copy_gbps,
+                       last.read_gbps, name(last.source));
   }
   for (const auto& [type, rate] : peaks.rates) {
     out += fmt::format("  {}: {:.4g} TFLOP/s ({})\n", type, rate.value, name(rate.source));
   }
-  if (peaks.launch_floor_us) out += fmt::format("  empty kernel in a graph: {:.2f} us\n", peaks.launch_floor_us->value);
+  if (peaks.launch_floor_us)
+    out += fmt::format("  empty kernel in a graph: {:.2f} us\n", peaks.launch_floor_us->value);
   if (!peaks.date.empty()) out += fmt::format("  measured: {}\n", peaks.date);
   return out;
 }
@@ -53,7 +55,8 @@ std::string peaks_text(const roofline::Peaks& peaks) {
 std::string device_text(const Listed& each, std::size_t number) {
   const DeviceInfo& info = each.info;
   std::string out = fmt::format(
-      "cuda:{}: {}\n  usable: yes; {}, {} multiprocessors, {:.0f} GiB, {} MiB of L2, {} KiB of shared memory a block\n",
+      "cuda:{}: {}\n  usable: yes; {}, {} multiprocessors, {:.0f} GiB, {} MiB of L2, {} KiB of shared memory "
+      "a block\n",
       number, info.name, info.arch, info.multiprocessors, static_cast<double>(info.memory_bytes) / (1 << 30),
       info.l2_bytes >> 20, info.dynamic_shared_bytes >> 10);
   if (each.peaks) return out + peaks_text(*each.peaks);
@@ -87,7 +90,8 @@ Result<int> run_devices(Session& session, const DevicesOptions& options) {
     return 0;
   }
   std::string out = fmt::format(
-      "cpu: {}\n  usable: yes; up to {} threads a block, {} KiB static and {} KiB dynamic shared memory; timings are CPU "
+      "cpu: {}\n  usable: yes; up to {} threads a block, {} KiB static and {} KiB dynamic shared memory; "
+      "timings are CPU "
       "timings, caches warm\n",
       cpu.name, cpu.max_threads_per_block, cpu.static_shared_bytes / 1024, cpu.dynamic_shared_bytes / 1024);
   for (std::size_t i = 0; i < gpus.size(); ++i) out += device_text(gpus[i], i);

@@ -91,9 +91,10 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   bench.add_flag("--explain", parsed.bench.explain,
                  "also registers, occupancy, load widths, instruction mix and achieved rates");
 
-  CLI::App& launch = subcommand(app, parsed, "launch",
-                                "run a kernel in this process with line information, for profilers and debuggers",
-                                [&](Session& s) { return run_launch(s, parsed.launch); });
+  CLI::App& launch =
+      subcommand(app, parsed, "launch",
+                 "run a kernel in this process with line information, for profilers and debuggers",
+                 [&](Session& s) { return run_launch(s, parsed.launch); });
   launch.add_option("FILE", parsed.launch.file, "kernel file")->required();
   add_target(launch, parsed.launch.target);
   launch.add_option("--set", parsed.launch.set, "NAME=VALUE of a tunable; may be repeated")
@@ -248,8 +249,8 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"run",  "record", "revert", "prompt",  "init",
-                                           "verify", "ship", "replay", "mcp",    "selftest"};
+  constexpr std::string_view kPlanned[] = {"run",    "record", "revert", "prompt", "init",
+                                           "verify", "ship",   "replay", "mcp",    "selftest"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
   for (const CLI::App* sub :

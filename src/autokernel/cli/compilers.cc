@@ -13,7 +13,8 @@ Result<std::unique_ptr<device::Compiler>> make_nvrtc(bool unsafe_no_sandbox) {
   options.location = std::move(location);
   options.headers = embed::device_headers();
   // Without a cache every compile is paid for, and nothing else changes.
-  if (auto cache = device::ObjectCache::open(cache_directory() / "objects")) options.cache = std::move(*cache);
+  if (auto cache = device::ObjectCache::open(cache_directory() / "objects"))
+    options.cache = std::move(*cache);
   if (unsafe_no_sandbox) options.confinement = cuda::Confinement::kNone;
   AK_TRY(compiler, cuda::NvrtcCompiler::create(std::move(options)));
   return std::unique_ptr<device::Compiler>(std::make_unique<cuda::NvrtcCompiler>(std::move(compiler)));

@@ -47,7 +47,8 @@ std::string_view instruction_class(std::string_view opcode) {
     return std::find(names.begin(), names.end(), root) != names.end();
   };
   if (is({"HGMMA", "QGMMA", "IGMMA", "HMMA", "IMMA", "DMMA", "QMMA", "UTCHMMA", "UTCQMMA"})) return root;
-  if (is({"LDG", "STG", "LD", "ST", "RED", "ATOMG", "ATOM", "UBLKCP", "UTMALDG", "UTMASTG", "LDGSTS"})) return "global";
+  if (is({"LDG", "STG", "LD", "ST", "RED", "ATOMG", "ATOM", "UBLKCP", "UTMALDG", "UTMASTG", "LDGSTS"}))
+    return "global";
   if (is({"LDL", "STL"})) return "local";
   if (is({"LDS", "STS", "LDSM", "STSM", "ATOMS"})) return "shared";
   if (is({"FFMA", "FADD", "FMUL", "FMNMX", "FSETP", "FSEL"})) return "fp32";
@@ -66,7 +67,8 @@ Result<std::map<std::string, int>> instruction_mix(const Binary& binary) {
   Result<std::filesystem::path> tool = find_program("nvdisasm");
   if (!tool) {
     const char* home = std::getenv("CUDA_HOME");
-    const std::filesystem::path beside = std::filesystem::path(home != nullptr ? home : "/usr/local/cuda") / "bin/nvdisasm";
+    const std::filesystem::path beside =
+        std::filesystem::path(home != nullptr ? home : "/usr/local/cuda") / "bin/nvdisasm";
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(beside, ignored)) return mix;
     tool = beside;
@@ -82,15 +84,16 @@ Result<std::map<std::string, int>> instruction_mix(const Binary& binary) {
     const std::size_t address = line.find("/*"), end = line.find("*/");
     if (address == std::string_view::npos || end == std::string_view::npos || end < address) continue;
     line.remove_prefix(end + 2);
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t' || line.front() == '{')) line.remove_prefix(1);
+    while (!line.empty() && (line.front() == ' ' || line.front() == '\t' || line.front() == '{'))
+      line.remove_prefix(1);
     if (line.starts_with('@')) {  // a predicate
       line.remove_prefix(std::min(line.find(' '), line.size()));
       while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
     }
     std::size_t length = 0;
     while (length < line.size() && (std::isupper(static_cast<unsigned char>(line[length])) != 0 ||
-                                    std::isdigit(static_cast<unsigned char>(line[length])) != 0 || line[length] == '.' ||
-                                    line[length] == '_')) {
+                                    std::isdigit(static_cast<unsigned char>(line[length])) != 0 ||
+                                    line[length] == '.' || line[length] == '_')) {
       ++length;
     }
     if (length < 2 || line.starts_with("NOP")) continue;
@@ -139,7 +142,8 @@ Occupancy occupancy_of(const LaunchStep& step, const Entry& entry, const DeviceI
   const std::uint32_t shared = round_up(entry.static_shared_bytes + step.shared_bytes + 1024, 128);
   const std::pair<std::uint32_t, const char*> limits[] = {
       {most_warps / warps, "threads"},
-      {warp_registers == 0 ? most_warps : device.registers_per_multiprocessor / warp_registers / warps, "registers"},
+      {warp_registers == 0 ? most_warps : device.registers_per_multiprocessor / warp_registers / warps,
+       "registers"},
       {device.shared_bytes_per_multiprocessor / shared, "shared memory"},
       {most_blocks(device.arch), "blocks"}};
   Occupancy result{UINT32_MAX, 0, 0, {}};
@@ -158,7 +162,8 @@ AccessWidths access_widths(std::string_view ptx) {
   while (!ptx.empty()) {
     const std::string_view line = ptx.substr(0, std::min(ptx.find('\n'), ptx.size()));
     ptx.remove_prefix(std::min(line.size() + 1, ptx.size()));
-    for (const auto& [prefix, into] : {std::pair{"ld.global", &widths.loads}, {"st.global", &widths.stores}}) {
+    for (const auto& [prefix, into] :
+         {std::pair{"ld.global", &widths.loads}, {"st.global", &widths.stores}}) {
       const std::size_t at = line.find(prefix);
       if (at == std::string_view::npos) continue;
       const std::string_view word = line.substr(at, line.find_first_of(" \t", at) - at);
@@ -168,8 +173,8 @@ AccessWidths access_widths(std::string_view ptx) {
   return widths;
 }
 
-Result<Json> explain(Session& session, const kernel::KernelFile& file, const Config& config, const op::Family& family,
-                     const Verdict& verdict) {
+Result<Json> explain(Session& session, const kernel::KernelFile& file, const Config& config,
+                     const op::Family& family, const Verdict& verdict) {
   if (verdict.device.kind != "cuda") {
     return usage_error("--explain: the device {} has no registers or occupancy to tell of; use --device cuda",
                        verdict.device.name);
@@ -177,11 +182,12 @@ Result<Json> explain(Session& session, const kernel::KernelFile& file, const Con
   AK_TRY(compiler, make_nvrtc(session.options().unsafe_no_sandbox));
   Json list = Json::array();
   for (const Timing& timing : verdict.timings) {
-    AK_TRY(source, kernel::make_source(file, config, timing.problem, harness::signature_of(family), verdict.device,
-                                       Build::kTimed));
+    AK_TRY(source, kernel::make_source(file, config, timing.problem, harness::signature_of(family),
+                                       verdict.device, Build::kTimed));
     AK_TRY(outcome, compiler->compile(source));
     if (!outcome.binary) return internal_error("{} no longer compiles", file.name);
-    AK_TRY(plan, kernel::make_plan(file, config, timing.problem, harness::signature_of(family), verdict.device));
+    AK_TRY(plan,
+           kernel::make_plan(file, config, timing.problem, harness::signature_of(family), verdict.device));
     AK_TRY(mix, instruction_mix(*outcome.binary));
     Json entries = Json::array();
     for (const LaunchStep& step : plan.steps) {
@@ -226,7 +232,8 @@ std::string explain_text(const Json& explained) {
           100 * launch["occupancy"].get<double>(), launch["limiter"].get<std::string>());
     }
     std::string kinds;
-    for (const Json& kind : each["matrix_instructions"]) kinds += (kinds.empty() ? "" : ", ") + kind.get<std::string>();
+    for (const Json& kind : each["matrix_instructions"])
+      kinds += (kinds.empty() ? "" : ", ") + kind.get<std::string>();
     out += fmt::format("  matrix instructions: {}\n", kinds.empty() ? "none" : kinds);
     out += fmt::format("  global loads by bytes: {}\n", pairs(each["global_load_bytes"]));
     out += fmt::format("  global stores by bytes: {}\n", pairs(each["global_store_bytes"]));

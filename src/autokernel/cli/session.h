@@ -64,7 +64,8 @@ class Session {
   std::unique_ptr<op::Registry> registry_;
 };
 
-/// Constructs the device and compiler of a kind ("cpu", "cuda", "cuda:1"), for runners. The sandbox is off only with
+/// Constructs the device and compiler of a kind ("cpu", "cuda", "cuda:1"), for runners. The sandbox is off
+/// only with
 /// --unsafe-no-sandbox.
 worker::PartsFactory parts_factory(const std::string& device, bool unsafe_no_sandbox);
 

@@ -54,8 +54,8 @@ struct BufferRef {
 };
 struct NullPointer {};
 
-/// A TMA descriptor of a contiguous tensor, passed by value (128 bytes). Sizes and box in elements, innermost last;
-/// they have the same rank, 1 to 5.
+/// A TMA descriptor of a contiguous tensor, passed by value (128 bytes). Sizes and box in elements, innermost
+/// last; they have the same rank, 1 to 5.
 struct TensorMap {
   BufferRef at;
   DType dtype = DType::kF32;

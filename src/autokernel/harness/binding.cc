@@ -40,7 +40,8 @@ Result<device::Launch> bind(const LaunchStep& step, device::ModuleId module, con
 Result<device::TensorMap> tensor_map_of(const TensorMapPlan& plan, device::BufferRef at, DType dtype,
                                         std::span<const std::int64_t> shape) {
   if (plan.box.empty()) return usage_error("tensor map {}: the box has no sizes", plan.name);
-  device::TensorMap map{at, dtype, std::vector<std::uint64_t>(plan.box.size(), 1), plan.box, plan.swizzle_bytes};
+  device::TensorMap map{at, dtype, std::vector<std::uint64_t>(plan.box.size(), 1), plan.box,
+                        plan.swizzle_bytes};
   for (std::size_t i = 0; i < shape.size(); ++i) {  // from the innermost
     const std::size_t dim = std::min(i, plan.box.size() - 1);
     map.sizes[plan.box.size() - 1 - dim] *= static_cast<std::uint64_t>(shape[shape.size() - 1 - i]);

@@ -21,8 +21,8 @@ using TensorMapLookup = std::function<Result<device::TensorMap>(const std::strin
 Result<device::Launch> bind(const LaunchStep& step, device::ModuleId module, const Binary& binary,
                             const BufferLookup& lookup, const TensorMapLookup& tensor_map);
 
-/// A tensor seen through a box of `plan.box.size()` dims: leading dims of the shape are folded into the first of them,
-/// missing ones are 1.
+/// A tensor seen through a box of `plan.box.size()` dims: leading dims of the shape are folded into the first
+/// of them, missing ones are 1.
 Result<device::TensorMap> tensor_map_of(const TensorMapPlan& plan, device::BufferRef at, DType dtype,
                                         std::span<const std::int64_t> shape);
 

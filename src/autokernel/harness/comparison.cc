@@ -52,8 +52,8 @@ Result<CompareArgs> compare_args(const Context& context, const View& y, const Tr
 Result<ComparisonResult> compare_with_truth(Context& context, const View& y, const Truth::Output& truth,
                                             DType input_dtype, std::uint64_t poison_seed) {
   const std::uint64_t doubles = comparison_rows(y, truth);
-  AK_TRY(rows, DeviceBuffer::allocate(context.device,
-                                      {.bytes = (doubles + kFoldedDoubles) * 8, .access = device::Access::kHidden}));
+  AK_TRY(rows, DeviceBuffer::allocate(context.device, {.bytes = (doubles + kFoldedDoubles) * 8,
+                                                       .access = device::Access::kHidden}));
   AK_TRY(args, compare_args(context, y, truth, input_dtype, rows.ref()));
   args.b = truth.b;
   args.poison_seed = poison_seed;

@@ -41,7 +41,7 @@ struct Context {
   const Clock& clock;
   Limits limits;
   const roofline::Peaks* peaks = nullptr;  ///< of the device; null: measured at each problem's footprint
-  Rng seeds;  ///< from the job's secret seed
+  Rng seeds;                               ///< from the job's secret seed
 };
 
 }  // namespace ak::harness

@@ -23,12 +23,12 @@ int number_of(std::string_view arch) {
   return number;
 }
 
-
 std::vector<std::string> entries_for(std::string_view arch) {
   const int number = number_of(arch);
   std::vector<std::string> entries = {"ak_peak_nothing", "ak_peak_copy", "ak_peak_read", "ak_peak_fma"};
   if (arch == "sm_90a") {
-    for (const char* type : {"f16", "bf16", "tf32", "e4m3"}) entries.push_back(fmt::format("ak_peak_wgmma_{}", type));
+    for (const char* type : {"f16", "bf16", "tf32", "e4m3"})
+      entries.push_back(fmt::format("ak_peak_wgmma_{}", type));
   } else if ((number >= 80 && number < 90) || number >= 120) {
     for (const char* type : {"f16", "bf16", "tf32"}) entries.push_back(fmt::format("ak_peak_mma_{}", type));
     if (number >= 89) entries.push_back("ak_peak_mma_e4m3");
@@ -91,7 +91,8 @@ Status measure_bandwidth(PeakMeter& meter, device::Device& device, roofline::Pea
   AK_TRY(from, DeviceBuffer::allocate(device, spec));
   AK_TRY(to, DeviceBuffer::allocate(device, spec));
   const auto vectors = static_cast<std::int64_t>(bytes / 16);
-  const device::Step fill[] = {device::Fill{from.ref(), bytes, 0x3f9d70a4}, device::Fill{to.ref(), bytes, 0xbf9d70a4}};
+  const device::Step fill[] = {device::Fill{from.ref(), bytes, 0x3f9d70a4},
+                               device::Fill{to.ref(), bytes, 0xbf9d70a4}};
   AK_TRY(filled, device.run(fill, std::chrono::seconds(10)));
   if (filled.fault) return internal_error("measuring peaks failed: {}", filled.fault->message);
   AK_TRY(copy, meter.launch("ak_peak_copy", bytes / 16384, 256, {from.ref(), to.ref(), vectors}));
@@ -99,7 +100,8 @@ Status measure_bandwidth(PeakMeter& meter, device::Device& device, roofline::Pea
   AK_TRY(copy_us, meter.best_us({copy}, 1));
   AK_TRY(read_us, meter.best_us({read}, 1));
   const auto amount = static_cast<double>(bytes);
-  peaks.bandwidths.push_back({2 * bytes, 2 * amount / copy_us / 1e3, amount / read_us / 1e3, Source::kMeasured});
+  peaks.bandwidths.push_back(
+      {2 * bytes, 2 * amount / copy_us / 1e3, amount / read_us / 1e3, Source::kMeasured});
   return {};
 }
 
@@ -112,7 +114,8 @@ Status measure_rates(PeakMeter& meter, device::Device& device, roofline::Peaks& 
   const double fma_tflops = 64.0 * kFmaSteps * 256 * 8 * static_cast<double>(processors) / fma_us / 1e6;
   peaks.rates["fp32_fma"] = {fma_tflops, Source::kMeasured};
   for (const auto& [type, k] : {std::pair{"f16", 16.0}, {"bf16", 16.0}, {"tf32", 8.0}, {"e4m3", 32.0}}) {
-    const std::string warpgroup = fmt::format("ak_peak_wgmma_{}", type), warp = fmt::format("ak_peak_mma_{}", type);
+    const std::string warpgroup = fmt::format("ak_peak_wgmma_{}", type),
+                      warp = fmt::format("ak_peak_mma_{}", type);
     const bool wide = meter.has(warpgroup);
     if (!wide && !meter.has(warp)) continue;
     const std::int32_t steps = wide ? 4096 : 2048;
@@ -133,7 +136,8 @@ Status measure_rates(PeakMeter& meter, device::Device& device, roofline::Peaks& 
 
 }  // namespace
 
-Result<roofline::Peaks> measure_device_peaks(device::Device& device, device::Compiler& compiler, const Clock& clock) {
+Result<roofline::Peaks> measure_device_peaks(device::Device& device, device::Compiler& compiler,
+                                             const Clock& clock) {
   ak::Source source;
   source.name = "peaks.cu";
   for (const EmbeddedFile& each : embed::harness_kernels()) {

@@ -35,7 +35,8 @@ class Harness {
         references_(device, compiler) {}
 
   Result<Verdict> judge(const Job& job);
-  /// Of a device whose caches can be made cold: from `peak_folder`, or measured once and kept there. Null for others.
+  /// Of a device whose caches can be made cold: from `peak_folder`, or measured once and kept there. Null for
+  /// others.
   Result<const roofline::Peaks*> peaks();
 
  private:

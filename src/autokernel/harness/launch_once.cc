@@ -6,12 +6,13 @@
 
 namespace ak::harness {
 
-Outcome launch_once(device::Device& device, device::Compiler& compiler, const op::Family& family, const Clock& clock,
-                    const LaunchOnce& request) {
+Outcome launch_once(device::Device& device, device::Compiler& compiler, const op::Family& family,
+                    const Clock& clock, const LaunchOnce& request) {
   TrustedKernels trusted(device, compiler);
   const CheckSet checks = CheckSet::all();
-  Context context{device, compiler, trusted, family, checks, clock, Limits::for_device(device.info()), nullptr,
-                  Rng(request.seed)};
+  Context context{
+      device,  compiler,         trusted, family, checks, clock, Limits::for_device(device.info()),
+      nullptr, Rng(request.seed)};
   AK_TRY(made, Candidate::create(context, request.candidate));
   if (auto* failure = std::get_if<Failure>(&made)) return std::optional(std::move(*failure));
   Candidate& candidate = std::get<Candidate>(made);

@@ -48,13 +48,17 @@ Result<std::vector<device::Step>> References::steps(const op::Family& family, co
     AK_TRY(loaded, load_trusted(device_, compiler_, source));
     module = modules_.emplace(key, std::move(loaded)).first;
   }
-  AK_TRY(plan, kernel::make_plan(file, config_for(file, device_.info()), problem, reference_signature(family), device_.info()));
+  AK_TRY(plan, kernel::make_plan(file, config_for(file, device_.info()), problem, reference_signature(family),
+                                 device_.info()));
   AK_TRY(steps, truth.prepare_workspaces(device_, plan));
   for (const LaunchStep& step : plan.steps) {
-    AK_TRY(launch, harness::bind(step, module->second.id, module->second.binary, [&](const std::string& name) {
-             std::optional<device::BufferRef> ref = truth.find(name);
-             return ref ? ref : data.find(name);
-           }, no_tensor_maps));
+    AK_TRY(launch, harness::bind(
+                       step, module->second.id, module->second.binary,
+                       [&](const std::string& name) {
+                         std::optional<device::BufferRef> ref = truth.find(name);
+                         return ref ? ref : data.find(name);
+                       },
+                       no_tensor_maps));
     steps.push_back(std::move(launch));
   }
   return steps;

@@ -94,8 +94,9 @@ Status Pipeline::measure_floor(Timing& timing, std::uint64_t execution_bytes, st
 Status Pipeline::floor_of_peaks(Timing& timing, const roofline::Peaks& peaks) {
   AK_TRY(bytes, op::compulsory_bytes(context_.family, timing.problem));
   AK_TRY(flops, op::useful_flops(context_.family, timing.problem));
-  const std::optional<roofline::Floor> floor = roofline::floor_us(
-      {.bytes = bytes, .flops = flops, .footprint_bytes = timing.footprint_bytes}, timing.problem.dtype, peaks);
+  const std::optional<roofline::Floor> floor =
+      roofline::floor_us({.bytes = bytes, .flops = flops, .footprint_bytes = timing.footprint_bytes},
+                         timing.problem.dtype, peaks);
   if (!floor) return {};
   timing.peak_gbps = floor->peak_gbps;
   timing.peak_tflops = floor->peak_tflops.value_or(0);

@@ -8,7 +8,7 @@
 namespace ak::harness {
 namespace {
 
-constexpr std::size_t kMaxGroup = 4;   // rounds that are run in one call: A B B A, or B B alone
+constexpr std::size_t kMaxGroup = 4;  // rounds that are run in one call: A B B A, or B B alone
 constexpr std::size_t kColdRounds = 5;
 constexpr std::size_t kExtraContents = 2;
 
@@ -106,7 +106,8 @@ Status RotatingTimer::prepare() {
 }
 
 std::size_t RotatingTimer::wanted_sets(std::uint64_t set_bytes) const {
-  const std::uint64_t wanted = 4 * context_.device.info().l2_bytes / std::max<std::uint64_t>(1, set_bytes) + 1;
+  const std::uint64_t wanted =
+      4 * context_.device.info().l2_bytes / std::max<std::uint64_t>(1, set_bytes) + 1;
   return std::clamp<std::uint64_t>(wanted, context_.limits.fewest_sets, context_.limits.most_sets);
 }
 
@@ -244,7 +245,8 @@ Outcome RotatingTimer::run_cold(TimedRounds& result) {
   round.before.push_back(device::Scrub{device::Scrub::What::kL2});
   round.timed = candidate_[0].timed;
   const std::vector<device::Round> rounds(kColdRounds, round);
-  AK_TRY(outcome, context_.device.time(rounds, {context_.limits.round_deadline, std::chrono::minutes(2), kColdRounds}));
+  AK_TRY(outcome, context_.device.time(
+                      rounds, {context_.limits.round_deadline, std::chrono::minutes(2), kColdRounds}));
   if (outcome.fault) {
     return std::optional(Failure{Stage::kTime, outcome.fault->kind, outcome.fault->check,
                                  fmt::format("{}: {}", request_.problem.label(), outcome.fault->message)});
@@ -255,19 +257,20 @@ Outcome RotatingTimer::run_cold(TimedRounds& result) {
 
 /// time.clock: says once what was odd about the device's clocks.
 void RotatingTimer::note_clocks(const device::TimeOutcome& outcome, TimedRounds& result) {
-  constexpr double kAlarm = 1.5;     // wall time over event time
-  constexpr double kLongUs = 100;    // below, the host's own cost shows
+  constexpr double kAlarm = 1.5;   // wall time over event time
+  constexpr double kLongUs = 100;  // below, the host's own cost shows
   if (!result.flags.empty() || !context_.device.info().cold_cache) return;
   for (const device::RoundTime& each : outcome.rounds) {
     const double batch_us = each.us * static_cast<double>(sets_.size());
     if (each.throttled) {
-      result.flags.push_back(fmt::format("{}: the device slowed itself down (power or heat) while it was timed",
-                                         request_.problem.label()));
+      result.flags.push_back(fmt::format(
+          "{}: the device slowed itself down (power or heat) while it was timed", request_.problem.label()));
       return;
     }
     if (batch_us >= kLongUs && each.wall_us > kAlarm * batch_us + kLongUs) {
-      result.flags.push_back(fmt::format("{}: a batch took {:.0f} us of wall time and {:.0f} us by the device's events",
-                                         request_.problem.label(), each.wall_us, batch_us));
+      result.flags.push_back(
+          fmt::format("{}: a batch took {:.0f} us of wall time and {:.0f} us by the device's events",
+                      request_.problem.label(), each.wall_us, batch_us));
       return;
     }
   }

@@ -47,7 +47,8 @@ class TrustedKernels {
   Result<device::Launch> probe(const View& tensor, const op::Probe& probe, std::uint64_t seed);
   Result<device::Launch> compare(const CompareArgs& args);
   /// Folds `count` rows of a comparison into two: those with S > 0 and those with S = 0.
-  Result<device::Launch> fold_rows(DType dtype, device::BufferRef rows, std::uint64_t count, device::BufferRef out);
+  Result<device::Launch> fold_rows(DType dtype, device::BufferRef rows, std::uint64_t count,
+                                   device::BufferRef out);
   /// Writes ceil(bytes / 2048) partial sums of 8 bytes.
   Result<device::Launch> digest(device::BufferRef from, std::uint64_t bytes, device::BufferRef partials);
   Result<device::Launch> copy(device::BufferRef from, device::BufferRef to, std::uint64_t bytes);

@@ -74,10 +74,13 @@ Result<std::vector<device::Step>> candidate_steps(const Prepared& prepared, cons
                                                   const Workspaces& workspaces) {
   std::vector<device::Step> steps = workspaces.zeroing();
   for (const LaunchStep& step : prepared.plan.steps) {
-    AK_TRY(launch, harness::bind(step, prepared.module, *prepared.binary, [&](const std::string& name) {
-             std::optional<device::BufferRef> ref = workspaces.find(name);
-             return ref ? ref : data.find(name);
-           }, [&](const std::string& name) { return bound_tensor_map(prepared.plan, data, name); }));
+    AK_TRY(launch, harness::bind(
+                       step, prepared.module, *prepared.binary,
+                       [&](const std::string& name) {
+                         std::optional<device::BufferRef> ref = workspaces.find(name);
+                         return ref ? ref : data.find(name);
+                       },
+                       [&](const std::string& name) { return bound_tensor_map(prepared.plan, data, name); }));
     steps.push_back(std::move(launch));
   }
   return steps;

@@ -45,7 +45,8 @@ Result<GpuFigures> gpu_from(const Json& json, const std::string& what) {
     gpu.match.push_back(each.get<std::string>());
   }
   for (const auto& [type, rate] : rates->items()) {
-    if (!rate.is_number() || rate.get<double>() <= 0) return usage_error("{}.tflops.{}: expected a rate", what, type);
+    if (!rate.is_number() || rate.get<double>() <= 0)
+      return usage_error("{}.tflops.{}: expected a rate", what, type);
     gpu.tflops[type] = rate.get<double>();
   }
   if (multiprocessors <= 0 || memory <= 0 || l2 <= 0 || gbps <= 0) {
@@ -65,8 +66,10 @@ Peaks peaks_from(const GpuFigures& gpu, double scale, Source source) {
   Peaks peaks;
   peaks.bandwidths.push_back({std::uint64_t{1} << 30, gpu.gbps, gpu.gbps, source});
   for (const auto& [type, tflops] : gpu.tflops) peaks.rates[type] = {tflops * scale, source};
-  for (const auto& [dtype, type] : {std::pair{DType::kF16, "f16"}, {DType::kBF16, "bf16"}, {DType::kF32, "f32"}}) {
-    if (auto rate = peaks.rates.find(type); rate != peaks.rates.end()) peaks.matrix_tflops[dtype] = rate->second;
+  for (const auto& [dtype, type] :
+       {std::pair{DType::kF16, "f16"}, {DType::kBF16, "bf16"}, {DType::kF32, "f32"}}) {
+    if (auto rate = peaks.rates.find(type); rate != peaks.rates.end())
+      peaks.matrix_tflops[dtype] = rate->second;
   }
   return peaks;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Vendor figures of GPUs (data/gpus.toml), for devices that were not measured. Matched by name; an unknown GPU gets an
-// estimate that says so.
+// Vendor figures of GPUs (data/gpus.toml), for devices that were not measured. Matched by name; an unknown
+// GPU gets an estimate that says so.
 
 #include <map>
 #include <optional>
@@ -33,10 +33,11 @@ class GpuTable {
   static Result<GpuTable> embedded();
 
   const std::vector<GpuFigures>& gpus() const { return gpus_; }
-  /// Every word of one of its `match` entries is a word of the device's name; of several the one with most words.
+  /// Every word of one of its `match` entries is a word of the device's name; of several the one with most
+  /// words.
   const GpuFigures* find(std::string_view device_name) const;
-  /// Peaks from the table, or scaled by multiprocessors from a listed GPU of the same architecture (kEstimated), or
-  /// nullopt when nothing is comparable.
+  /// Peaks from the table, or scaled by multiprocessors from a listed GPU of the same architecture
+  /// (kEstimated), or nullopt when nothing is comparable.
   std::optional<Peaks> peaks_of(const DeviceInfo& device) const;
 
  private:

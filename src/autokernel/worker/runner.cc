@@ -51,7 +51,8 @@ class Runner {
       device = parts_.device->info();
       make_harness();
     }
-    return to_json(Hello{kProtocolVersion, options_.version, parts_.compiler->description(), std::move(device)});
+    return to_json(
+        Hello{kProtocolVersion, options_.version, parts_.compiler->description(), std::move(device)});
   }
 
   void make_harness() {

@@ -24,13 +24,20 @@ DeviceInfo device(std::string name, std::string arch, std::uint32_t multiprocess
 TEST(GpuTable, FindsGpusByTheNamesThatDriversGive) {
   const GpuTable gpus = table();
   const std::pair<const char*, const char*> names[] = {
-      {"NVIDIA H200", "H200 SXM"},          {"NVIDIA H100 80GB HBM3", "H100 SXM"},
-      {"NVIDIA H100 NVL", "H100 NVL"},      {"NVIDIA H100 PCIe", "H100 PCIe"},
-      {"NVIDIA A100-SXM4-80GB", "A100 SXM 80GB"}, {"NVIDIA A100-SXM4-40GB", "A100 SXM 40GB"},
-      {"NVIDIA A100 80GB PCIe", "A100 PCIe 80GB"}, {"NVIDIA A100-PCIE-40GB", "A100 PCIe 40GB"},
-      {"NVIDIA L40S", "L40S"},              {"NVIDIA L4", "L4"},
-      {"NVIDIA A10", "A10"},                {"NVIDIA GeForce RTX 4090", "RTX 4090"},
-      {"NVIDIA GeForce RTX 5090", "RTX 5090"}, {"AMD Instinct MI355X", "MI355X"},
+      {"NVIDIA H200", "H200 SXM"},
+      {"NVIDIA H100 80GB HBM3", "H100 SXM"},
+      {"NVIDIA H100 NVL", "H100 NVL"},
+      {"NVIDIA H100 PCIe", "H100 PCIe"},
+      {"NVIDIA A100-SXM4-80GB", "A100 SXM 80GB"},
+      {"NVIDIA A100-SXM4-40GB", "A100 SXM 40GB"},
+      {"NVIDIA A100 80GB PCIe", "A100 PCIe 80GB"},
+      {"NVIDIA A100-PCIE-40GB", "A100 PCIe 40GB"},
+      {"NVIDIA L40S", "L40S"},
+      {"NVIDIA L4", "L4"},
+      {"NVIDIA A10", "A10"},
+      {"NVIDIA GeForce RTX 4090", "RTX 4090"},
+      {"NVIDIA GeForce RTX 5090", "RTX 5090"},
+      {"AMD Instinct MI355X", "MI355X"},
   };
   for (const auto& [driver, expected] : names) {
     const GpuFigures* found = gpus.find(driver);

@@ -49,7 +49,7 @@ Status CudaDevice::State::start(device::Compiler& compiler) {
   source.name = "device.cu";
   source.text = std::string(embed::cuda_kernels()[0].text);
   source.arch = info.arch;
-  source.entries = {"ak_nothing",     "ak_hold",       "ak_stamp",     "ak_read_flush",
+  source.entries = {"ak_nothing",      "ak_hold",        "ak_stamp",     "ak_read_flush",
                     "ak_scrub_shared", "ak_scrub_local", "ak_zone_fill", "ak_zone_check"};
   AK_TRY(outcome, compiler.compile(source));
   if (!outcome.binary) {
@@ -60,7 +60,8 @@ Status CudaDevice::State::start(device::Compiler& compiler) {
   CudaModule& module = modules.at(ModuleId{0});
   module.trust = Trust::kTrusted;
   module.entries = outcome.binary->entries;
-  AK_TRY_VOID(api.check(api.module_load_data(&module.handle, outcome.binary->bytes.data()), "load own kernels"));
+  AK_TRY_VOID(
+      api.check(api.module_load_data(&module.handle, outcome.binary->bytes.data()), "load own kernels"));
   for (std::uint32_t i = 0; i < module.entries.size(); ++i) {
     const Entry& entry = module.entries[i];
     FunctionHandle function = nullptr;
@@ -103,7 +104,8 @@ CudaDevice::State::~State() {
 }
 
 Result<ModuleId> CudaDevice::load(const Binary& binary, Trust trust) {
-  if (binary.format != "cubin") return internal_error("the CUDA device loads cubins, not \"{}\"", binary.format);
+  if (binary.format != "cubin")
+    return internal_error("the CUDA device loads cubins, not \"{}\"", binary.format);
   const DriverApi& api = state_->api;
   CudaModule module;
   module.trust = trust;
@@ -157,8 +159,7 @@ Status CudaDevice::write(BufferRef to, std::span<const std::byte> bytes) {
   AK_TRY(buffer, state_->buffer(to, bytes.size()));
   if (bytes.empty()) return {};
   return state_->api.check(
-      state_->api.memcpy_to_device(buffer->trusted() + to.offset, bytes.data(), bytes.size(),
-                                   state_->stream),
+      state_->api.memcpy_to_device(buffer->trusted() + to.offset, bytes.data(), bytes.size(), state_->stream),
       "copy to the GPU");
 }
 
@@ -178,7 +179,8 @@ Result<device::RunOutcome> CudaDevice::run(std::span<const device::Step> steps,
   return device::RunOutcome{refused && !fault ? std::move(refused) : std::move(fault)};
 }
 
-Result<device::TimeOutcome> CudaDevice::time(std::span<const device::Round> rounds, const TimeLimits& limits) {
+Result<device::TimeOutcome> CudaDevice::time(std::span<const device::Round> rounds,
+                                             const TimeLimits& limits) {
   device::TimeOutcome outcome;
   const auto start = State::Clock::now();
   for (const device::Round& round : rounds) {

@@ -1,7 +1,7 @@
 #pragma once
-// The CUDA device: one GPU through the driver's own interface. Candidates see inputs through a read-only mapping;
-// buffers end or start at unmapped pages; rounds are CUDA graphs timed by events. An illegal access or a hang ends the
-// context: usable() turns false and the process must be replaced.
+// The CUDA device: one GPU through the driver's own interface. Candidates see inputs through a read-only
+// mapping; buffers end or start at unmapped pages; rounds are CUDA graphs timed by events. An illegal access
+// or a hang ends the context: usable() turns false and the process must be replaced.
 //
 //   AK_TRY(device, CudaDevice::create({.compiler = compiler}));
 

@@ -63,8 +63,8 @@ TensorMapSwizzle swizzle_of(int bytes) {
 /// Errors after which the context answers every call with the same error.
 bool ends_context(DriverResult result) {
   const int code = static_cast<int>(result);
-  return (code >= 700 && code != 701 && code != 720 && code < 800) || code == 214 || code == 220 || code == 226 ||
-         code == 999;
+  return (code >= 700 && code != 701 && code != 720 && code < 800) || code == 214 || code == 220 ||
+         code == 226 || code == 999;
 }
 
 }  // namespace
@@ -74,9 +74,11 @@ Fault CudaDevice::State::fault_of(DriverResult result, std::string_view what) {
   const std::string said = fmt::format("{}: {}", what, api.describe(result));
   switch (result) {
     case DriverResult::kIllegalAddress:
-      return make_fault(FailureKind::kOutOfBounds, "guard.edge",
-                        said + " (a read or write outside of the buffers, or a write to an input, which is mapped "
-                               "read-only)");
+      return make_fault(
+          FailureKind::kOutOfBounds, "guard.edge",
+          said +
+              " (a read or write outside of the buffers, or a write to an input, which is mapped "
+              "read-only)");
     case DriverResult::kOutOfMemory:
       return make_fault(FailureKind::kOutOfMemory, "fault", said);
     case DriverResult::kLaunchTimeout:
@@ -105,14 +107,16 @@ Result<TensorMapDescriptor> CudaDevice::State::encode(const device::TensorMap& m
     stride *= sizes[i];
     strides[i] = stride;
   }
-  const DevicePointer at = (trust == Trust::kTrusted ? target->trusted() : target->candidate()) + map.at.offset;
+  const DevicePointer at =
+      (trust == Trust::kTrusted ? target->trusted() : target->candidate()) + map.at.offset;
   TensorMapDescriptor descriptor{};
   const DriverResult encoded =
-      api.tensor_map_encode(&descriptor, type_of(map.dtype), rank, reinterpret_cast<void*>(at), sizes, strides, box,
-                            steps, 0, swizzle_of(map.swizzle_bytes), kTensorMapPromote128, 0);
+      api.tensor_map_encode(&descriptor, type_of(map.dtype), rank, reinterpret_cast<void*>(at), sizes,
+                            strides, box, steps, 0, swizzle_of(map.swizzle_bytes), kTensorMapPromote128, 0);
   if (encoded != DriverResult::kSuccess) {
     return usage_error(
-        "a tensor map with {} elements in the innermost dim, a box of {} and a swizzle of {} bytes is not possible: "
+        "a tensor map with {} elements in the innermost dim, a box of {} and a swizzle of {} bytes is not "
+        "possible: "
         "{}; rows must be multiples of 16 bytes, and the box's inner extent at most the swizzle",
         sizes[0], box[0], map.swizzle_bytes, api.describe(encoded));
   }
@@ -121,7 +125,8 @@ Result<TensorMapDescriptor> CudaDevice::State::encode(const device::TensorMap& m
 
 CudaDevice::State::MaybeFault CudaDevice::State::issue_launch(const Launch& launch) {
   AK_TRY(target, module(launch.module));
-  if (launch.entry >= target->functions.size()) return internal_error("a module has no entry {}", launch.entry);
+  if (launch.entry >= target->functions.size())
+    return internal_error("a module has no entry {}", launch.entry);
   const Entry& entry = target->entries[launch.entry];
   if (entry.param_bytes.size() != launch.args.size()) {
     return std::optional(make_fault(FailureKind::kInvalidConfig, "audit.launch",
@@ -143,7 +148,8 @@ CudaDevice::State::MaybeFault CudaDevice::State::issue_launch(const Launch& laun
       auto encoded = encode(*map, target->trust);
       if (!encoded && encoded.error().code != ErrorCode::kUsage) return tl::unexpected(encoded.error());
       if (!encoded)
-        return std::optional(make_fault(FailureKind::kInvalidConfig, "audit.launch", encoded.error().message));
+        return std::optional(
+            make_fault(FailureKind::kInvalidConfig, "audit.launch", encoded.error().message));
       maps[i] = *encoded;
       params[i] = &maps[i];
     } else {
@@ -182,7 +188,8 @@ CudaDevice::State::MaybeFault CudaDevice::State::issue_launch(const Launch& laun
   if (result == DriverResult::kSuccess && product(launch.cluster) > kPortableCluster) {
     result = api.func_set_attribute(function, FunctionAttribute::kNonPortableClusterSize, 1);
   }
-  if (result == DriverResult::kSuccess) result = api.launch_kernel_ex(&config, function, params.data(), nullptr);
+  if (result == DriverResult::kSuccess)
+    result = api.launch_kernel_ex(&config, function, params.data(), nullptr);
   if (result == DriverResult::kSuccess) return std::optional<Fault>();
   return std::optional(fault_of(result, fmt::format("launch of {}", entry.name)));
 }
@@ -227,7 +234,8 @@ Status CudaDevice::State::issue_scrub(device::Scrub::What what) {
   auto seed = static_cast<std::uint32_t>(seeds.next());
   auto shared_words = static_cast<std::int32_t>(info.dynamic_shared_bytes / 4);
   void* shared_params[] = {&shared_words, &seed};
-  AK_TRY_VOID(launch_own("ak_scrub_shared", info.multiprocessors * 2, 256, info.dynamic_shared_bytes, shared_params));
+  AK_TRY_VOID(
+      launch_own("ak_scrub_shared", info.multiprocessors * 2, 256, info.dynamic_shared_bytes, shared_params));
   std::int32_t local_words = 1024;
   void* local_params[] = {&local_words, &seed, &sink};
   return launch_own("ak_scrub_local", info.multiprocessors * 4, 256, 0, local_params);

@@ -64,8 +64,8 @@ struct CudaDevice::State {
   MaybeFault issue_launch(const device::Launch& launch);
   Status issue_fill(const device::Fill& fill);
   Status issue_scrub(device::Scrub::What what);
-  Status launch_own(std::string_view entry, std::uint32_t grid, std::uint32_t block, std::uint32_t shared_bytes,
-                    std::span<void*> params);
+  Status launch_own(std::string_view entry, std::uint32_t grid, std::uint32_t block,
+                    std::uint32_t shared_bytes, std::span<void*> params);
   /// Enqueues steps; a fault carries its index.
   MaybeFault issue_all(std::span<const device::Step> steps);
   /// Until the stream is empty, or the deadline: then the device is lost.

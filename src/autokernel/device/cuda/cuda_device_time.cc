@@ -1,5 +1,5 @@
-// The timed part of a round: one CUDA graph between two events, behind a kernel that holds the stream until all of it
-// has been enqueued.
+// The timed part of a round: one CUDA graph between two events, behind a kernel that holds the stream until
+// all of it has been enqueued.
 
 #include <algorithm>
 #include <cstring>
@@ -13,8 +13,9 @@ using device::Step;
 
 namespace {
 
-constexpr std::int64_t kHoldCycles = 60'000;  ///< about 35 us, longer than enqueueing events and a graph takes
-constexpr std::size_t kStampSlots = 1024;     ///< multiprocessors
+constexpr std::int64_t kHoldCycles =
+    60'000;                                ///< about 35 us, longer than enqueueing events and a graph takes
+constexpr std::size_t kStampSlots = 1024;  ///< multiprocessors
 constexpr std::size_t kMaxGraphs = 16;
 
 void append_bits(std::string& key, const void* data, std::size_t bytes) {
@@ -94,7 +95,8 @@ Result<CudaDevice::State::Captured> CudaDevice::State::graph_of(std::span<const 
   GraphExecHandle executable = nullptr;
   const DriverResult made = api.graph_instantiate(&executable, graph, 0);
   api.graph_destroy(graph);
-  if (made != DriverResult::kSuccess) return Captured{nullptr, fault_of(made, "making a graph of the launches")};
+  if (made != DriverResult::kSuccess)
+    return Captured{nullptr, fault_of(made, "making a graph of the launches")};
   AK_TRY_VOID(api.check(api.graph_upload(executable, stream), "upload a graph"));
   if (graphs.size() >= kMaxGraphs) forget_graphs();
   graphs.emplace(std::move(key), executable);
@@ -128,7 +130,8 @@ Result<double> CudaDevice::State::measure_overhead() {
   const std::size_t counts[2] = {1, kMany};
   for (int k = 0; k < 2; ++k) {
     AK_TRY(captured, graph_of(std::span(steps).first(counts[k])));
-    if (captured.fault) return internal_error("measuring the cost of a launch failed: {}", captured.fault->message);
+    if (captured.fault)
+      return internal_error("measuring the cost of a launch failed: {}", captured.fault->message);
     std::vector<double> times;
     for (int i = 0; i < kTries; ++i) {
       AK_TRY(us, elapsed_us_of(captured.graph));

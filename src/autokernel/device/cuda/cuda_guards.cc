@@ -1,4 +1,5 @@
-// Red zones: bytes around every buffer that a candidate sees, filled when it is allocated, compared after launches.
+// Red zones: bytes around every buffer that a candidate sees, filled when it is allocated, compared after
+// launches.
 
 #include <vector>
 
@@ -9,8 +10,9 @@ namespace ak::cuda {
 Status CudaDevice::State::fill_zones(const CudaBuffer& buffer) {
   if (buffer.zones.empty()) return {};
   if (zone_capacity < 2) AK_TRY_VOID(reserve_zones(64));
-  AK_TRY_VOID(api.check(api.memcpy_to_device(zone_table, buffer.zones.data(), buffer.zones.size() * sizeof(Zone), stream),
-                        "copy to the GPU"));
+  AK_TRY_VOID(api.check(
+      api.memcpy_to_device(zone_table, buffer.zones.data(), buffer.zones.size() * sizeof(Zone), stream),
+      "copy to the GPU"));
   zones_changed = true;
   void* params[] = {&zone_table};
   AK_TRY_VOID(launch_own("ak_zone_fill", static_cast<std::uint32_t>(buffer.zones.size()), 256, 0, params));
@@ -63,7 +65,8 @@ Result<device::GuardReport> CudaDevice::check_guards() {
   AK_TRY_VOID(state.launch_own("ak_zone_check", static_cast<std::uint32_t>(count), 256, 0, params));
   AK_TRY(fault, state.wait(std::chrono::seconds(10)));
   if (fault) return environment_error("comparing red zones failed: {}", fault->message);
-  AK_TRY_VOID(api.check(api.memcpy_to_host(found.data(), state.zone_found, found.size() * 8), "copy from the GPU"));
+  AK_TRY_VOID(
+      api.check(api.memcpy_to_host(found.data(), state.zone_found, found.size() * 8), "copy from the GPU"));
   for (std::size_t i = 0; i < count; ++i) {
     if (found[2 * i] == 0) continue;
     const CudaBuffer& buffer = state.buffers.at(state.zone_owners[i]);
@@ -73,11 +76,12 @@ Result<device::GuardReport> CudaDevice::check_guards() {
     }
     const bool before = zone->at < buffer.trusted();
     const std::uint64_t first = zone->at + found[2 * i + 1];
-    return device::GuardReport{fmt::format(
-        "buffer {} ({} bytes): {} bytes {} it were written, the first {} bytes {}",
-        static_cast<std::uint32_t>(state.zone_owners[i]), buffer.spec.bytes, found[2 * i], before ? "before" : "after",
-        before ? buffer.trusted() - first : first - buffer.trusted() - buffer.spec.bytes,
-        before ? "before its start" : "after its end")};
+    return device::GuardReport{
+        fmt::format("buffer {} ({} bytes): {} bytes {} it were written, the first {} bytes {}",
+                    static_cast<std::uint32_t>(state.zone_owners[i]), buffer.spec.bytes, found[2 * i],
+                    before ? "before" : "after",
+                    before ? buffer.trusted() - first : first - buffer.trusted() - buffer.spec.bytes,
+                    before ? "before its start" : "after its end")};
   }
   return device::GuardReport{};
 }

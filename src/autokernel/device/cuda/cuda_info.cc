@@ -12,7 +12,8 @@ class Attributes {
   std::uint32_t operator()(DeviceAttribute attribute) {
     int value = 0;
     const DriverResult asked = api_.device_get_attribute(&value, attribute, device_);
-    if (status_ && asked != DriverResult::kSuccess) status_ = api_.check(asked, "ask a device for its limits");
+    if (status_ && asked != DriverResult::kSuccess)
+      status_ = api_.check(asked, "ask a device for its limits");
     return static_cast<std::uint32_t>(std::max(value, 0));
   }
   const Status& status() const { return status_; }
@@ -72,8 +73,8 @@ Result<DeviceInfo> describe_device(const DriverApi& api, DeviceOrdinal device) {
   const bool virtual_memory = ask(A::kVirtualMemory) != 0;
   if (!ask.status()) return tl::unexpected(ask.status().error());
   if (!virtual_memory) {
-    return environment_error("{}: no virtual memory management, which guarded buffers need: measure with --device cpu",
-                             info.name);
+    return environment_error(
+        "{}: no virtual memory management, which guarded buffers need: measure with --device cpu", info.name);
   }
   return info;
 }

@@ -157,7 +157,8 @@ Result<NvmlApi::State> NvmlApi::state_of(const std::string& uuid) const {
   constexpr int kSmClock = 1;
   const int clock = clock_info_(device, kSmClock, &state.sm_mhz);
   const int reasons = reasons_(device, &state.throttle_reasons);
-  if (clock != 0 || reasons != 0) return environment_error("NVML does not tell clocks (errors {}, {})", clock, reasons);
+  if (clock != 0 || reasons != 0)
+    return environment_error("NVML does not tell clocks (errors {}, {})", clock, reasons);
   return state;
 }
 

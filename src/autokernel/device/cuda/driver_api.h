@@ -1,6 +1,6 @@
 #pragma once
-// libcuda and NVML behind dlopen: the functions that we call, declared by us. One binary runs with and without
-// a driver; what was searched is in the error.
+// libcuda and NVML behind dlopen: the functions that we call, declared by us. One binary runs with and
+// without a driver; what was searched is in the error.
 
 #include <memory>
 #include <string>
@@ -21,7 +21,8 @@ bool driver_present();
 /// The table of the driver's functions; valid while the object lives.
 class DriverApi {
  public:
-  /// Loads libcuda.so.1 and initialises it. Fails when it is missing, too old (before 12.0) or finds no device.
+  /// Loads libcuda.so.1 and initialises it. Fails when it is missing, too old (before 12.0) or finds no
+  /// device.
   static Result<DriverApi> load();
 
   int version = 0;  ///< of CUDA that the driver supports: 13000 is 13.0
@@ -51,8 +52,8 @@ class DriverApi {
   R (*launch_kernel_ex)(const LaunchConfig*, FunctionHandle, void** params, void** extra) = nullptr;
   R (*tensor_map_encode)(TensorMapDescriptor*, TensorMapType, std::uint32_t rank, void* address,
                          const std::uint64_t* sizes, const std::uint64_t* strides, const std::uint32_t* box,
-                         const std::uint32_t* element_strides, int interleave, TensorMapSwizzle, int promotion,
-                         int fill) = nullptr;
+                         const std::uint32_t* element_strides, int interleave, TensorMapSwizzle,
+                         int promotion, int fill) = nullptr;
   R (*stream_create)(StreamHandle*, unsigned int flags) = nullptr;
   R (*stream_destroy)(StreamHandle) = nullptr;
   R (*stream_query)(StreamHandle) = nullptr;
@@ -78,7 +79,8 @@ class DriverApi {
   R (*address_free)(DevicePointer, std::size_t) = nullptr;
   R (*mem_create)(AllocationHandle*, std::size_t, const AllocationProperties*, unsigned long long) = nullptr;
   R (*mem_release)(AllocationHandle) = nullptr;
-  R (*mem_map)(DevicePointer, std::size_t, std::size_t offset, AllocationHandle, unsigned long long) = nullptr;
+  R (*mem_map)(DevicePointer, std::size_t, std::size_t offset, AllocationHandle,
+               unsigned long long) = nullptr;
   R (*mem_unmap)(DevicePointer, std::size_t) = nullptr;
   R (*mem_set_access)(DevicePointer, std::size_t, const AccessDescription*, std::size_t) = nullptr;
   R (*mem_granularity)(std::size_t*, const AllocationProperties*, int option) = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 // The part of the CUDA driver's binary interface that we use, declared by us: cuda.h need not be there.
-// driver_types_check.cc compares every value and size with cuda.h where a toolkit is.
+// tests/unit/device_cuda/driver_types_check.cc compares every value and size with cuda.h where a toolkit is.
 
 #include <cstddef>
 #include <cstdint>

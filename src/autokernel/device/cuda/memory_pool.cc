@@ -36,7 +36,8 @@ Result<MemoryBlock> MemoryPool::take(std::uint64_t bytes, Use use) {
   if (in_use_ + kept_ + size > limit_) trim();
   if (in_use_ + size > limit_) {
     return environment_error(
-        "{} MiB of device memory are needed, {} MiB are in use for this problem, and {} MiB (80 % of what was free) "
+        "{} MiB of device memory are needed, {} MiB are in use for this problem, and {} MiB (80 % of what "
+        "was free) "
         "may be: use smaller dims, or free the GPU of other processes",
         size >> 20, in_use_ >> 20, limit_ >> 20);
   }
@@ -67,13 +68,15 @@ Result<MemoryBlock> MemoryPool::make(std::uint64_t bytes, Use use) {
 /// The reservation has one granule more on each side, which nothing is ever mapped to.
 Result<DevicePointer> MemoryPool::map(AllocationHandle handle, std::uint64_t bytes, MemoryAccess access) {
   DevicePointer base = 0;
-  AK_TRY_VOID(api_->check(api_->address_reserve(&base, bytes + 2 * granule_, granule_, 0, 0), "reserve addresses"));
+  AK_TRY_VOID(
+      api_->check(api_->address_reserve(&base, bytes + 2 * granule_, granule_, 0, 0), "reserve addresses"));
   const DevicePointer at = base + granule_;
   AK_TRY_VOID(api_->check(api_->mem_map(at, bytes, 0, handle, 0), "map device memory"));
   AccessDescription description;
   description.location.id = device_;
   description.flags = access;
-  AK_TRY_VOID(api_->check(api_->mem_set_access(at, bytes, &description, 1), "set the access of device memory"));
+  AK_TRY_VOID(
+      api_->check(api_->mem_set_access(at, bytes, &description, 1), "set the access of device memory"));
   return at;
 }
 

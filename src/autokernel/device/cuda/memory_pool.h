@@ -1,7 +1,7 @@
 #pragma once
-// Device memory as blocks of virtual memory with unmapped pages on both sides. A block may be mapped twice: once
-// for trusted code, once read-only for candidates. Blocks are kept for reuse, since mapping costs more than a
-// launch.
+// Device memory as blocks of virtual memory with unmapped pages on both sides. A block may be mapped twice:
+// once for trusted code, once read-only for candidates. Blocks are kept for reuse, since mapping costs more
+// than a launch.
 
 #include <map>
 #include <utility>
@@ -12,16 +12,16 @@
 namespace ak::cuda {
 
 struct MemoryBlock {
-  std::uint64_t bytes = 0;          ///< a multiple of the granule
+  std::uint64_t bytes = 0;  ///< a multiple of the granule
   AllocationHandle handle = 0;
-  DevicePointer write = 0;          ///< where trusted code (and candidates, unless `read` is set) may write
-  DevicePointer read = 0;           ///< the same memory, read-only; 0: not mapped so
+  DevicePointer write = 0;  ///< where trusted code (and candidates, unless `read` is set) may write
+  DevicePointer read = 0;   ///< the same memory, read-only; 0: not mapped so
 };
 
 /// How a block is mapped and who may see it.
 enum class Use {
-  kHidden,     ///< trusted code only
-  kReadOnly,   ///< candidates read it through a mapping of their own
+  kHidden,    ///< trusted code only
+  kReadOnly,  ///< candidates read it through a mapping of their own
   kReadWrite,
 };
 

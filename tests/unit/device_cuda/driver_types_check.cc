@@ -1,7 +1,7 @@
 // Compiled where a CUDA toolkit is (see CMakeLists.txt): our declarations against cuda.h, value by value.
-#include "autokernel/device/cuda/driver_types.h"
-
 #include <cuda.h>
+
+#include "autokernel/device/cuda/driver_types.h"
 
 namespace ak::cuda {
 
