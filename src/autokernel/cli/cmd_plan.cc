@@ -136,7 +136,7 @@ Result<plan::Plan> stored_plan(Session& session, const std::filesystem::path& fo
 }
 
 Status store_plan(const ledger::Workspace& workspace, const plan::Plan& plan) {
-  return write_file_atomic(plan_file(workspace), plan::to_json(plan).dump(1) + "\n");
+  return write_file_atomic(plan_file(workspace), plan::stored_json(plan).dump(1) + "\n");
 }
 
 Result<std::vector<plan::Extraction>> extract_targets(Session& session, ledger::Workspace& workspace,

@@ -31,8 +31,7 @@ struct Parsed {
   HistoryOptions history;
   OpsOptions ops;
   WorkerOptions worker;
-  std::string python;
-  std::optional<std::string> strategy, budget, seed, threshold;
+  std::optional<std::string> strategy, budget, seed, threshold, python;
   /// Those of the four that were given, by the setting's name.
   std::map<std::string, std::string> search_settings() const {
     std::map<std::string, std::string> given;
@@ -122,9 +121,10 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   compile.add_flag("--ptx", parsed.compile.ptx, "print the PTX");
 }
 
-void add_search(CLI::App& command, Parsed& parsed) {
+void add_search(CLI::App& command, Parsed& parsed, const char* budget) {
   command.add_option("--strategy", parsed.strategy,
                      "exhaustive, random, local, annealing, genetic, differential-evolution, gradient");
+  command.add_option("--budget", parsed.budget, budget);
   command.add_option("--seed", parsed.seed, "of the search; the inputs' seeds are always secret");
   command.add_option("--threshold", parsed.threshold,
                      "a config is kept if it is faster by more than this (0.01: 1 %)");
@@ -138,8 +138,7 @@ void add_tune(CLI::App& app, Parsed& parsed) {
                               });
   tune.add_option("FILE", parsed.tune.file, "kernel file")->required();
   add_target(tune, parsed.tune.target);
-  tune.add_option("--budget", parsed.budget, "100 (configs), 90s, 10m, 2h, or both: 100,10m");
-  add_search(tune, parsed);
+  add_search(tune, parsed, "100 (configs), 90s, 10m, 2h, or both: 100,10m");
   tune.add_option("--tag", parsed.tune.tag, "name of the history branch autokernel/<tag>");
   tune.add_flag("--fresh", parsed.tune.fresh, "start anew instead of resuming");
   tune.add_flag("--write", parsed.tune.write, "write the winner into the [defaults] of FILE itself");
@@ -150,8 +149,7 @@ void add_tune(CLI::App& app, Parsed& parsed) {
 void add_profile(CLI::App& app, Parsed& parsed) {
   CLI::App& profile = subcommand(app, parsed, "profile", "run a PyTorch model under its profiler and plan it",
                                  [&](Session& s) {
-                                   if (!parsed.python.empty())
-                                     parsed.profile.settings["python"] = parsed.python;
+                                   if (parsed.python) parsed.profile.settings["python"] = *parsed.python;
                                    return run_profile(s, parsed.profile);
                                  });
   profile
@@ -193,9 +191,7 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
   optimize.add_option("TRACE", parsed.optimize.model,
                       "torch.profiler trace, .json or .json.gz (default: the plan of the workspace)");
   optimize.add_option("--top", parsed.optimize.top, "how many sites (default: 5)");
-  optimize.add_option("--budget", parsed.budget,
-                      "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");
-  add_search(optimize, parsed);
+  add_search(optimize, parsed, "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");
   CLI::App& status =
       subcommand(app, parsed, "status", "the campaign's targets: what was reached, what was left and why",
                  [&](Session& s) { return run_status(s, parsed.campaign); });
