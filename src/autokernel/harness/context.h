@@ -40,8 +40,8 @@ struct Context {
   const CheckSet& checks;
   const Clock& clock;
   Limits limits;
-  const roofline::Peaks* peaks = nullptr;  ///< of the device; null: measured at each problem's footprint
   Rng seeds;                               ///< from the job's secret seed
+  const roofline::Peaks* peaks = nullptr;  ///< of the device; null: measured at each problem's footprint
 };
 
 }  // namespace ak::harness

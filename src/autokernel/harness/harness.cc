@@ -51,8 +51,8 @@ Result<Verdict> Harness::judge(const Job& job) {
   AK_TRY(family, registry_.find(job.target.op));
   auto start = clock_.now();
   Context context{
-      device_, compiler_,    trusted_, *family, checks_, clock_, Limits::for_device(device_.info()),
-      nullptr, Rng(job.seed)};
+      device_,      compiler_, trusted_, *family, checks_, clock_, Limits::for_device(device_.info()),
+      Rng(job.seed)};
   if (job.depth == Depth::kFull) {
     AK_TRY(known, peaks());
     context.peaks = known;

@@ -11,8 +11,7 @@ Outcome launch_once(device::Device& device, device::Compiler& compiler, const op
   TrustedKernels trusted(device, compiler);
   const CheckSet checks = CheckSet::all();
   Context context{
-      device,  compiler,         trusted, family, checks, clock, Limits::for_device(device.info()),
-      nullptr, Rng(request.seed)};
+      device, compiler, trusted, family, checks, clock, Limits::for_device(device.info()), Rng(request.seed)};
   AK_TRY(made, Candidate::create(context, request.candidate));
   if (auto* failure = std::get_if<Failure>(&made)) return std::optional(std::move(*failure));
   Candidate& candidate = std::get<Candidate>(made);

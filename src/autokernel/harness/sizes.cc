@@ -14,7 +14,7 @@ Limits Limits::for_device(const DeviceInfo& info) {
     limits.launch_deadline = std::chrono::seconds(3);  // a hang is found this late
     limits.fewest_sets = 2;
     limits.most_sets = 64;
-    limits.fewest_groups = limits.most_groups = 5;  // a fixed plan: 10 rounds of each kernel
+    limits.most_groups = 5;  // 10 rounds of each kernel, of very slow ones 6
     // In and out, r, S and one I in fp64, b: 40 bytes an element at most, in 80 % of the memory.
     if (info.memory_bytes > 0) limits.max_elements = std::min(limits.max_elements, info.memory_bytes / 50);
   }
