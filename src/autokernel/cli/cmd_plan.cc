@@ -108,7 +108,10 @@ Result<plan::Plan> plan_of_trace(Session& session, const std::string& file) {
   const plan::MatchedTrace matched = plan::match_trace(trace, tree, *registry, traits);
   std::optional<roofline::Peaks> peaks;
   if (!tree.on_cpu() && trace.device) {
-    AK_TRY(found, roofline::table_peaks(trace.device->name));
+    AK_TRY(table, roofline::GpuTable::embedded());
+    DeviceInfo device;
+    device.name = trace.device->name;
+    std::optional<roofline::Peaks> found = table.peaks_of(device);
     if (!found)
       session.log().warning(
           "the figures of `{}` are not known (data/gpus.toml): no floors, and sites are ranked by "

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include "autokernel/base/file.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/skewed_clock_device.h"
 #include "autokernel/device/cpu/jail_main.h"
@@ -42,6 +43,7 @@ Result<int> run_runner(Session& session, const WorkerOptions& options) {
   runner.registry = std::move(registry);
   runner.checks = std::move(checks);
   runner.version = kVersion;
+  runner.peak_folder = cache_directory() / "peaks";
   return worker::run_runner(std::move(runner), STDIN_FILENO, STDOUT_FILENO);
 }
 

@@ -19,6 +19,8 @@ struct Parsed {
   GlobalOptions global;
   BenchOptions bench;
   CompareOptions compare;
+  LaunchOptions launch;
+  DevicesOptions devices;
   CompileOptions compile;
   TuneOptions tune;
   PlanOptions plan;
@@ -48,7 +50,7 @@ struct Parsed {
 void add_global(CLI::App& app, GlobalOptions& global) {
   app.add_flag("--json", global.json, "print one JSON object instead of text");
   app.add_flag("-q,--quiet", global.quiet, "no progress and no notes, only warnings and results");
-  app.add_option("--device", global.device, "auto, cpu (default: the setting `device`)");
+  app.add_option("--device", global.device, "auto, cpu, cuda, cuda:1, ... (default: the setting `device`)");
   app.add_option("-w,--workspace", global.workspace,
                  "folder of ledger, history and reports (default: ./.autokernel)");
   app.add_option("--ops", global.ops, "a folder of op families of your own; may be repeated")
@@ -87,6 +89,21 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   bench.add_flag("--baseline", parsed.bench.baseline,
                  "time PyTorch too (eager, fused, torch.compile); else only what is known is shown");
   bench.add_option("--seed", parsed.bench.seed, "hexadecimal seed of the inputs, to repeat a failure");
+
+  bench.add_flag("--explain", parsed.bench.explain,
+                 "also registers, occupancy, load widths, instruction mix and achieved rates");
+
+  CLI::App& launch =
+      subcommand(app, parsed, "launch",
+                 "run a kernel in this process with line information, for profilers and debuggers",
+                 [&](Session& s) { return run_launch(s, parsed.launch); });
+  launch.add_option("FILE", parsed.launch.file, "kernel file")->required();
+  add_target(launch, parsed.launch.target);
+  launch.add_option("--set", parsed.launch.set, "NAME=VALUE of a tunable; may be repeated")
+      ->allow_extra_args(false);
+  launch.add_option("--repeat", parsed.launch.repeats, "launches, one after another (default: 1)")
+      ->check(CLI::Range(1, 1'000'000));
+  launch.add_option("--seed", parsed.launch.seed, "of the inputs (default: 1)");
 
   CLI::App& compare =
       subcommand(app, parsed, "compare", "time two kernel files against each other in A B B A rounds",
@@ -212,7 +229,9 @@ void add_about(CLI::App& app, Parsed& parsed) {
       subcommand(app, parsed, "explain", "what a failure kind or a check means, and what to do",
                  [&](Session& s) { return run_explain(s, parsed.explain); });
   explain.add_option("NAME", parsed.explain.topic, "e.g. race, shape.hidden")->required();
-  subcommand(app, parsed, "devices", "list devices", run_devices);
+  CLI::App& devices = subcommand(app, parsed, "devices", "list devices with their limits and peaks",
+                                 [&](Session& s) { return run_devices(s, parsed.devices); });
+  devices.add_flag("--measure", parsed.devices.measure, "measure the peaks of every GPU anew (seconds)");
   subcommand(app, parsed, "doctor", "what is found and missing on this machine, with the remedy", run_doctor);
   subcommand(app, parsed, "config", "every setting with its value and where it comes from", run_config);
   CLI::App& selftest = subcommand(app, parsed, "selftest",
@@ -252,8 +271,8 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"launch", "run",    "record", "revert", "prompt",
-                                           "init",   "verify", "ship",   "replay", "mcp"};
+  constexpr std::string_view kPlanned[] = {"run",    "record", "revert", "prompt", "init",
+                                           "verify", "ship",   "replay", "mcp"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
   for (const CLI::App* sub :

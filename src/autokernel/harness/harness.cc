@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "autokernel/harness/device_peaks.h"
 #include "autokernel/harness/pipeline.h"
 #include "autokernel/harness/signature.h"
 #include "autokernel/kernel/space.h"
+#include "autokernel/roofline/peak_store.h"
 
 namespace ak::harness {
 namespace {
@@ -54,6 +56,10 @@ Result<Verdict> Harness::judge(const Job& job) {
   if (!checks_.complete()) context.limits = context.limits.small();
   // A hang then meets the supervisor's deadline alone.
   if (!checks_.on("fault")) context.limits.launch_deadline = std::chrono::hours(1);
+  if (job.depth == Depth::kFull) {
+    AK_TRY(known, peaks());
+    context.peaks = known;
+  }
   Verdict verdict;
   verdict.device = device_.info();
   verdict.selftest = !checks_.complete();
@@ -68,6 +74,21 @@ Result<std::vector<FamilyFinding>> Harness::check_family(const std::string& op, 
   Context context{device_,  compiler_, trusted_, *family, checks_, clock_, Limits::for_device(device_.info()),
                   Rng(seed)};
   return harness::check_family(context);
+}
+
+Result<const roofline::Peaks*> Harness::peaks() {
+  // On the CPU the bandwidth depends on the footprint, and each problem has its own.
+  if (peaks_ || !device_.info().cold_cache) return peaks_ ? &*peaks_ : nullptr;
+  Log log(LogLevel::kWarning);
+  const roofline::PeakStore store(peak_folder_, log);
+  if (!peak_folder_.empty()) peaks_ = store.load(device_.info().uuid);
+  if (peaks_) return &*peaks_;
+  AK_TRY(measured, measure_device_peaks(device_, compiler_, clock_));
+  peaks_ = std::move(measured);
+  if (!peak_folder_.empty()) {
+    if (Status saved = store.save(*peaks_); !saved) log.warning("{}", saved.error().message);
+  }
+  return &*peaks_;
 }
 
 Result<std::vector<Source>> sources_of(const Job& job, const op::Registry& registry,
