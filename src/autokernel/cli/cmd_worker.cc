@@ -35,9 +35,10 @@ Result<int> run_runner(Session& session, const WorkerOptions& options) {
   }
   runner.selftest = options.selftest;
   runner.parts = [make = parts_factory(device, session.options().unsafe_no_sandbox),
-                  skew = options.clock_skew]() -> Result<worker::RunnerParts> {
-    AK_TRY(parts, make());
-    if (skew != 1) parts.device = std::make_unique<SkewedClockDevice>(std::move(parts.device), skew);
+                  skew = options.clock_skew](worker::Role role) -> Result<worker::RunnerParts> {
+    AK_TRY(parts, make(role));
+    if (skew != 1 && parts.device)
+      parts.device = std::make_unique<SkewedClockDevice>(std::move(parts.device), skew);
     return parts;
   };
   runner.registry = std::move(registry);
