@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`autokernel profile` of the sample models on the CPU. Needs an interpreter with PyTorch: $AUTOKERNEL_PYTHON or python3.
+"""`autokernel profile` of the sample models on the CPU. Needs an interpreter with PyTorch: $AUTOKERNEL_PYTHON, the .venv or python3.
 
     profile_test.py BINARY [unittest arguments]; exit code 77: skipped
 """
@@ -13,7 +13,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS = ROOT / "examples" / "models"
-PYTHON = os.environ.get("AUTOKERNEL_PYTHON", "python3")
+VENV = ROOT / ".venv" / "bin" / "python"  # of `make test`
+PYTHON = os.environ.get("AUTOKERNEL_PYTHON", str(VENV) if VENV.exists() else "python3")
 BINARY = ""
 
 
