@@ -34,8 +34,12 @@ extern "C" __global__ void reference(const scalar_t* x, const scalar_t* weight, 
                                      double* stream_S, double* stream_I0, int M, int N, float eps) {
   const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= M) return;
-  double sum = 0, squares = 0;
-  for (long long i = 0; i < N; ++i) sum += (double)source(x, residual, row * N + i);
+  double sum = 0, sizes = 0, squares = 0;
+  for (long long i = 0; i < N; ++i) {
+    const double v = source(x, residual, row * N + i);
+    sum += v;
+    sizes += fabs(v);
+  }
   const double mean = sum / N;
   for (long long i = 0; i < N; ++i) {
     const double centred = source(x, residual, row * N + i) - mean;
@@ -48,7 +52,8 @@ extern "C" __global__ void reference(const scalar_t* x, const scalar_t* weight, 
     const double centred = source(x, residual, at) - mean;
     const double w = ak::to_float(weight[i]), shift = ak::to_float(bias[i]);
     y_r[at] = centred * rstd * w + shift;
-    y_S[at] = root_n * ((fabs(mean) + fabs(centred)) * rstd * fabs(w) + fabs(shift));
+    // What rounding does to the mean goes with the terms' sizes, not with what is left of them (ADR 9).
+    y_S[at] = root_n * ((sizes / N + fabs(centred)) * rstd * fabs(w) + fabs(shift));
     y_I0[at] = fabs(centred * rstd * w);
 #if HAS_RESIDUAL
     const double added = (double)ak::to_float(x[at]) + (double)ak::to_float(residual[at]);

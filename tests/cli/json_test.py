@@ -76,6 +76,21 @@ class JsonTest(unittest.TestCase):
         self.assertIsNone(timing["speedup_vs_pytorch"])
         self.assertEqual(done.json["device"]["kind"], "cpu")
 
+    def test_selftest(self):
+        keys = {"schema": int, "device": str, "cheats": {"planted": int, "caught": int, "missed": [str]},
+                "honest": {"planted": int, "accepted": int, "rejected": [str]},
+                "mutation": {"proved": int, "unproved": [str]}, "skipped": [{"name": str, "why": str}]}
+        done = self.call("selftest", "--mutate", "--only", "writes_its_input", "--json", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_shape(done.json, keys)
+        self.assertEqual(set(done.json), set(keys))
+        self.assertEqual((done.json["cheats"], done.json["mutation"]),
+                         ({"planted": 1, "caught": 1, "missed": []}, {"proved": 1, "unproved": []}))
+
+    def test_explain(self):
+        done = self.call("explain", "floor", "--json")
+        self.assertEqual(set(done.json), {"schema", "name", "text"})
+
     def test_bench_of_a_wrong_kernel(self):
         wrong = self.folder / "wrong.cu"
         wrong.write_text(pathlib.Path(STARTER).read_text().replace("* inverse)", "* inverse * 2)"))

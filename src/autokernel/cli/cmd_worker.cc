@@ -2,6 +2,7 @@
 
 #include "autokernel/base/file.h"
 #include "autokernel/cli/commands.h"
+#include "autokernel/cli/skewed_clock_device.h"
 #include "autokernel/device/cpu/jail_main.h"
 #include "autokernel/worker/runner.h"
 #include "autokernel/worker/supervisor.h"
@@ -13,8 +14,13 @@ Result<int> run_worker(Session& session, const WorkerOptions& options) {
   worker::SupervisorOptions supervisor;
   supervisor.runner_command = {"/proc/self/exe", "__runner", "--device", device};
   if (session.options().unsafe_no_sandbox) supervisor.runner_command.emplace_back("--unsafe-no-sandbox");
-  for (const std::string& check : options.selftest_without) {
+  if (options.selftest) supervisor.runner_command.emplace_back("--selftest");
+  for (const std::string& check : options.without) {
     supervisor.runner_command.insert(supervisor.runner_command.end(), {"--without", check});
+  }
+  if (options.clock_skew != 1) {
+    supervisor.runner_command.insert(supervisor.runner_command.end(),
+                                     {"--clock-skew", fmt::format("{}", options.clock_skew)});
   }
   return worker::run_supervisor(supervisor, STDIN_FILENO, STDOUT_FILENO);
 }
@@ -22,9 +28,18 @@ Result<int> run_worker(Session& session, const WorkerOptions& options) {
 Result<int> run_runner(Session& session, const WorkerOptions& options) {
   AK_TRY(device, session.device_kind());
   AK_TRY(registry, op::Registry::create(op::embedded_families(), {}));
-  AK_TRY(checks, harness::CheckSet::without(options.selftest_without));
+  AK_TRY(checks, harness::CheckSet::without(options.without));
   worker::RunnerOptions runner;
-  runner.parts = parts_factory(device, session.options().unsafe_no_sandbox);
+  if (!options.selftest && (!checks.complete() || options.clock_skew != 1)) {
+    return usage_error("--without and --clock-skew: of `autokernel selftest` alone");
+  }
+  runner.selftest = options.selftest;
+  runner.parts = [make = parts_factory(device, session.options().unsafe_no_sandbox),
+                  skew = options.clock_skew]() -> Result<worker::RunnerParts> {
+    AK_TRY(parts, make());
+    if (skew != 1) parts.device = std::make_unique<SkewedClockDevice>(std::move(parts.device), skew);
+    return parts;
+  };
   runner.registry = std::move(registry);
   runner.checks = std::move(checks);
   runner.version = kVersion;

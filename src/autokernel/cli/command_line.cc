@@ -30,6 +30,9 @@ struct Parsed {
   CampaignOptions campaign;
   HistoryOptions history;
   OpsOptions ops;
+  std::string ops_folder;
+  ExplainOptions explain;
+  SelftestOptions selftest;
   WorkerOptions worker;
   std::optional<std::string> strategy, budget, seed, threshold, python;
   /// Those of the four that were given, by the setting's name.
@@ -213,21 +216,44 @@ void add_history(CLI::App& app, Parsed& parsed) {
 }
 
 void add_about(CLI::App& app, Parsed& parsed) {
-  CLI::App& ops = subcommand(app, parsed, "ops", "list op families, or describe one",
-                             [&](Session& s) { return run_ops(s, parsed.ops); });
+  CLI::App& ops = subcommand(app, parsed, "ops", "list op families, or describe one", [&](Session& s) {
+    return parsed.ops_folder.empty() ? run_ops(s, parsed.ops) : run_ops_check(s);
+  });
   ops.add_option("NAME", parsed.ops.name, "family to describe");
+  CLI::App& check =
+      *ops.add_subcommand("check", "is a family of yours right? its costs, draws, reference and starter");
+  add_global(check, parsed.global);
+  check.add_option("DIR", parsed.ops_folder, "a family's folder, or a folder of families")->required();
+  check.callback([&parsed] { parsed.global.ops.push_back(parsed.ops_folder); });
+  CLI::App& explain =
+      subcommand(app, parsed, "explain", "what a failure kind or a check means, and what to do",
+                 [&](Session& s) { return run_explain(s, parsed.explain); });
+  explain.add_option("NAME", parsed.explain.topic, "e.g. race, shape.hidden")->required();
   CLI::App& devices = subcommand(app, parsed, "devices", "list devices with their limits and peaks",
                                  [&](Session& s) { return run_devices(s, parsed.devices); });
   devices.add_flag("--measure", parsed.devices.measure, "measure the peaks of every GPU anew (seconds)");
   subcommand(app, parsed, "doctor", "what is found and missing on this machine, with the remedy", run_doctor);
   subcommand(app, parsed, "config", "every setting with its value and where it comes from", run_config);
-  subcommand(app, parsed, "worker", "serve a parent over standard input and output", [&](Session& s) {
-    return run_worker(s, parsed.worker);
-  }).group("");
+  CLI::App& selftest = subcommand(app, parsed, "selftest",
+                                  "plant cheats and honest kernels and see that the harness tells them apart",
+                                  [&](Session& s) { return run_selftest(s, parsed.selftest); });
+  selftest.add_flag("--mutate", parsed.selftest.mutate,
+                    "prove each cheat's list of checks: with the first off, the next must catch it");
+  selftest.add_option("--only", parsed.selftest.only, "one cheat or honest kernel, by its name");
+}
+
+/// Commands of child processes, which --help does not list.
+void add_workers(CLI::App& app, Parsed& parsed) {
+  CLI::App& worker = subcommand(app, parsed, "worker", "serve a parent over standard input and output",
+                                [&](Session& s) { return run_worker(s, parsed.worker); });
   CLI::App& runner =
       subcommand(app, parsed, "__runner", "", [&](Session& s) { return run_runner(s, parsed.worker); });
-  runner.add_option("--without", parsed.worker.selftest_without);
-  runner.group("");
+  for (CLI::App* sub : {&worker, &runner}) {
+    sub->add_flag("--selftest", parsed.worker.selftest);
+    sub->add_option("--without", parsed.worker.without)->allow_extra_args(false);
+    sub->add_option("--clock-skew", parsed.worker.clock_skew);
+    sub->group("");
+  }
 }
 
 int exit_code(ErrorCode code) {
@@ -246,7 +272,7 @@ int exit_code(ErrorCode code) {
 
 int unknown_command(const CLI::App& app, std::string_view word) {
   constexpr std::string_view kPlanned[] = {"run",    "record", "revert", "prompt", "init",
-                                           "verify", "ship",   "replay", "mcp",    "selftest"};
+                                           "verify", "ship",   "replay", "mcp"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
   for (const CLI::App* sub :
@@ -278,6 +304,7 @@ int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted
   add_campaign(app, parsed);
   add_history(app, parsed);
   add_about(app, parsed);
+  add_workers(app, parsed);
   bool names_command =
       !app.get_subcommands([&](const CLI::App* each) { return each->get_name() == first; }).empty();
   if (!first.empty() && first[0] != '-' && !names_command) return unknown_command(app, first);

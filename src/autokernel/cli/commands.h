@@ -117,6 +117,13 @@ struct OpsOptions {
   std::string name;
 };
 Result<int> run_ops(Session& session, const OpsOptions& options);
+/// The families of the folders given with --ops.
+Result<int> run_ops_check(Session& session);
+
+struct ExplainOptions {
+  std::string topic;  ///< a failure kind or the id of a check
+};
+Result<int> run_explain(Session& session, const ExplainOptions& options);
 struct DevicesOptions {
   bool measure = false;  ///< measures the peaks of every GPU anew
 };
@@ -124,8 +131,17 @@ Result<int> run_devices(Session& session, const DevicesOptions& options);
 Result<int> run_doctor(Session& session);
 Result<int> run_config(Session& session);
 
+struct SelftestOptions {
+  bool mutate = false;  ///< prove each cheat's list of checks
+  std::string only;     ///< one case by name
+};
+Result<int> run_selftest(Session& session, const SelftestOptions& options);
+
+/// What `selftest` alone passes; the verdicts of such a worker are marked, and nobody else takes them.
 struct WorkerOptions {
-  std::vector<std::string> selftest_without;  ///< checks that are off: `selftest` alone
+  bool selftest = false;
+  std::vector<std::string> without;  ///< checks that are off
+  double clock_skew = 1;             ///< the device's timer runs slow by this factor
 };
 Result<int> run_worker(Session& session, const WorkerOptions& options);
 /// The hidden commands of child processes: __runner, __jail, __nvrtc.

@@ -27,6 +27,12 @@ std::string bottleneck(const Timing& timing) {
   return timing.gbps / timing.peak_gbps >= timing.tflops / timing.peak_tflops ? "memory" : "compute";
 }
 
+/// The command that explains a failure.
+std::string where_explained(const Failure& failure) {
+  return fmt::format("autokernel explain {}",
+                     failure.check == "fault" ? std::string(name(failure.kind)) : failure.check);
+}
+
 std::string speedup(const Timing& timing) {
   return timing.baseline_us
              ? fmt::format("{:.3f}x ({})", *timing.baseline_us / timing.time.median_us, timing.baseline)
@@ -98,9 +104,9 @@ std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, c
   }
   out += fmt::format("correctness: {}\n", verdict.passed ? "PASS" : "FAIL");
   if (verdict.failure) {
-    out += fmt::format("failure_stage: {}\nfailure_kind: {}\nfailure_check: {}\nfailure: {}\n",
+    out += fmt::format("failure_stage: {}\nfailure_kind: {}\nfailure_check: {}\nfailure: {}\nsee: {}\n",
                        name(verdict.failure->stage), name(verdict.failure->kind), verdict.failure->check,
-                       verdict.failure->message);
+                       verdict.failure->message, where_explained(*verdict.failure));
   }
   for (const std::string& flag : verdict.flags) out += fmt::format("note: {}\n", flag);
   if (!verdict.sandboxed) out += "note: compiled WITHOUT a sandbox (--unsafe-no-sandbox)\n";
@@ -143,10 +149,11 @@ Json bench_json(const Verdict& verdict, const std::string& kernel, const Config&
 
 std::string compare_text(const Verdict& verdict, const std::string& incumbent, const std::string& candidate) {
   if (!verdict.passed) {
-    return fmt::format("correctness: FAIL\nfailure_kind: {}\nfailure_check: {}\nfailure: {}\n",
+    return fmt::format("correctness: FAIL\nfailure_kind: {}\nfailure_check: {}\nfailure: {}\nsee: {}\n",
                        verdict.failure ? name(verdict.failure->kind) : "unknown",
                        verdict.failure ? verdict.failure->check : "",
-                       verdict.failure ? verdict.failure->message : "");
+                       verdict.failure ? verdict.failure->message : "",
+                       verdict.failure ? where_explained(*verdict.failure) : "");
   }
   using Align = TextTable::Align;
   TextTable table({"size", "A", "B", "A / B", "95 % CI"},

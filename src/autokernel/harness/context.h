@@ -30,6 +30,8 @@ struct Limits {
   std::chrono::milliseconds launch_deadline{10'000};  ///< of one launch
   std::chrono::milliseconds round_deadline{10'000};   ///< of a timed batch
   static Limits for_device(const DeviceInfo& info);
+  /// For verdicts with checks off: the sizes that a cheat needs to be seen, and no larger ones.
+  Limits small() const;
 };
 
 struct Context {

@@ -37,7 +37,7 @@ Result<DataSet> DataSet::allocate(device::Device& device, const op::Family& fami
   std::vector<std::pair<const op::TensorSpec*, device::Access>> wanted;
   for (const op::TensorSpec* tensor : family.inputs(problem)) {
     set.inputs_.push_back(tensor->name);
-    wanted.emplace_back(tensor, device::Access::kReadOnly);
+    wanted.emplace_back(tensor, placement.inputs);
   }
   for (const op::TensorSpec* tensor : family.outputs(problem)) {
     if (tensor->role == op::TensorRole::kInOut) {
@@ -82,10 +82,11 @@ std::uint64_t DataSet::bytes() const {
   return sum;
 }
 
-Result<Truth> Truth::allocate(device::Device& device, const op::Family& family, const Problem& problem) {
+Result<Truth> Truth::allocate(device::Device& device, const op::Family& family, const Problem& problem,
+                              device::Access access) {
   Truth truth;
   auto hidden = [&](std::uint64_t bytes) -> Result<device::BufferRef> {
-    AK_TRY(buffer, DeviceBuffer::allocate(device, {.bytes = bytes, .access = device::Access::kHidden}));
+    AK_TRY(buffer, DeviceBuffer::allocate(device, {.bytes = bytes, .access = access}));
     device::BufferRef ref = buffer.ref();
     truth.buffers_.push_back(std::move(buffer));
     return ref;
@@ -105,6 +106,8 @@ Result<Truth> Truth::allocate(device::Device& device, const op::Family& family, 
     }
     AK_TRY(row, row_elements_of(family, *tensor, problem, view.elements));
     output.row_elements = row;
+    output.elements = view.elements;
+    output.dtype = view.dtype;
     truth.outputs_.emplace(tensor->name, std::move(output));
   }
   return truth;
@@ -134,6 +137,21 @@ std::optional<device::BufferRef> Truth::find(const std::string& name) const {
     if (suffix == fmt::format("I{}", k)) return it->second.roundings[k];
   }
   return std::nullopt;
+}
+
+std::map<std::string, View> Truth::arrays() const {
+  std::map<std::string, View> arrays;
+  for (const auto& [name, output] : outputs_) {
+    auto add = [&](const std::string& suffix, device::BufferRef at) {
+      arrays[name + suffix] = {at, DType::kF32, 2 * output.elements, 1};
+    };
+    arrays[name] = {output.b, output.dtype, output.elements, 1};
+    add("_r", output.r);
+    add("_S", output.s);
+    for (std::size_t k = 0; k < output.roundings.size(); ++k)
+      add(fmt::format("_I{}", k), output.roundings[k]);
+  }
+  return arrays;
 }
 
 std::uint64_t Truth::bytes() const {

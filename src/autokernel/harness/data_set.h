@@ -16,6 +16,7 @@ struct Placement {
   device::Guard guard = device::Guard::kRedZone;
   std::uint32_t skew = 0;  ///< in units of each tensor's declared alignment
   enum class Order { kDeclared, kReversed } order = Order::kDeclared;
+  device::Access inputs = device::Access::kReadOnly;  ///< writable only where guard.input is off
 };
 
 class DataSet {
@@ -43,9 +44,14 @@ class Truth {
   struct Output {
     device::BufferRef r, s, b;
     std::vector<device::BufferRef> roundings;
-    std::uint64_t row_elements = 1;
+    std::uint64_t row_elements = 1, elements = 0;
+    DType dtype = DType::kF32;  ///< of b
   };
-  static Result<Truth> allocate(device::Device& device, const op::Family& family, const Problem& problem);
+  static Result<Truth> allocate(device::Device& device, const op::Family& family, const Problem& problem,
+                                device::Access access = device::Access::kHidden);
+  /// Every array of the reference and the contract, by the name that reference.cu knows it by; fp64 ones as
+  /// twice as many fp32 elements.
+  std::map<std::string, View> arrays() const;
   const std::map<std::string, Output>& outputs() const { return outputs_; }
   /// The workspaces of the reference's launches, zeroed where they ask for it; the first call allocates.
   Result<std::vector<device::Step>> prepare_workspaces(device::Device& device, const LaunchPlan& plan);

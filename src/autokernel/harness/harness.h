@@ -15,6 +15,7 @@
 #include "autokernel/harness/checks.h"
 #include "autokernel/harness/context.h"
 #include "autokernel/harness/device_peaks.h"
+#include "autokernel/harness/family_check.h"
 #include "autokernel/harness/job.h"
 #include "autokernel/harness/reference.h"
 #include "autokernel/op/op_family.h"
@@ -38,6 +39,8 @@ class Harness {
   /// Of a device whose caches can be made cold: from `peak_folder`, or measured once and kept there. Null for
   /// others.
   Result<const roofline::Peaks*> peaks();
+  /// `autokernel ops check`: what is wrong with a family; empty: nothing.
+  Result<std::vector<FamilyFinding>> check_family(const std::string& op, std::uint64_t seed);
 
  private:
   device::Device& device_;

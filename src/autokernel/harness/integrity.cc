@@ -106,8 +106,8 @@ Status Pipeline::explain(Failure& failure) {
   bool explicable = failure.kind == FailureKind::kWrong || failure.kind == FailureKind::kCrash ||
                     failure.kind == FailureKind::kNondeterministic ||
                     failure.kind == FailureKind::kOutOfBounds;
-  if (!explicable || !failed_on_ || job_.depth == Depth::kTrial || !context_.device.info().checked_build ||
-      failure.check.starts_with("checked.")) {
+  if (!explicable || !failed_on_ || !context_.checks.complete() || job_.depth == Depth::kTrial ||
+      !context_.device.info().checked_build || failure.check.starts_with("checked.")) {
     return {};
   }
   AK_TRY(problems, small_variants(context_, *candidate_, *failed_on_));

@@ -20,16 +20,16 @@ Config config_for(const kernel::KernelFile& file, const DeviceInfo& device) {
 }
 
 Result<Source> source_of(const kernel::KernelFile& file, const op::Family& family, const Problem& problem,
-                         const DeviceInfo& device) {
+                         const DeviceInfo& device, Build build) {
   return kernel::make_source(file, config_for(file, device), problem, reference_signature(family), device,
-                             Build::kTimed);
+                             build);
 }
 
 }  // namespace
 
 Result<Source> reference_source(const op::Family& family, const Problem& problem, const DeviceInfo& device) {
   AK_TRY(file, kernel::parse(family.reference, family.name + "/reference.cu"));
-  return source_of(file, family, problem, device);
+  return source_of(file, family, problem, device, Build::kTimed);
 }
 
 Result<std::vector<device::Step>> References::steps(const op::Family& family, const Problem& problem,
@@ -41,11 +41,14 @@ Result<std::vector<device::Step>> References::steps(const op::Family& family, co
     cached = files_.emplace(family.hash, std::move(parsed)).first;
   }
   const kernel::KernelFile& file = cached->second;
-  AK_TRY(source, source_of(file, family, problem, device_.info()));
+  const bool checked = trusted_ == Trusted::kNo && device_.info().checked_build;
+  AK_TRY(source, source_of(file, family, problem, device_.info(), checked ? Build::kChecked : Build::kTimed));
   std::string key = hash(source);
   auto module = modules_.find(key);
   if (module == modules_.end()) {
-    AK_TRY(loaded, load_trusted(device_, compiler_, source));
+    AK_TRY(loaded,
+           load_trusted(device_, compiler_, source,
+                        trusted_ == Trusted::kYes ? device::Trust::kTrusted : device::Trust::kCandidate));
     module = modules_.emplace(key, std::move(loaded)).first;
   }
   AK_TRY(plan, kernel::make_plan(file, config_for(file, device_.info()), problem, reference_signature(family),

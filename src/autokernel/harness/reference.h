@@ -16,7 +16,11 @@ Result<Source> reference_source(const op::Family& family, const Problem& problem
 
 class References {
  public:
-  References(device::Device& device, device::Compiler& compiler) : device_(device), compiler_(compiler) {}
+  /// kNo: a reference that `ops check` looks at runs like a candidate, in the checked build where there is
+  /// one.
+  enum class Trusted { kNo, kYes };
+  References(device::Device& device, device::Compiler& compiler, Trusted trusted = Trusted::kYes)
+      : device_(device), compiler_(compiler), trusted_(trusted) {}
   /// Steps that fill `truth` (r, S, I and b) from the inputs of `data`.
   Result<std::vector<device::Step>> steps(const op::Family& family, const Problem& problem,
                                           const DataSet& data, Truth& truth);
@@ -24,6 +28,7 @@ class References {
  private:
   device::Device& device_;
   device::Compiler& compiler_;
+  Trusted trusted_;
   std::map<std::string, TrustedModule> modules_;     // by hash of the source
   std::map<std::string, kernel::KernelFile> files_;  // by family
 };

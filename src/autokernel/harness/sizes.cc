@@ -21,6 +21,13 @@ Limits Limits::for_device(const DeviceInfo& info) {
   return limits;
 }
 
+Limits Limits::small() const {
+  Limits limits = *this;
+  limits.max_elements = std::min(max_elements, std::uint64_t{1} << 16);
+  limits.max_flops = std::min(max_flops, 0x1p23);
+  return limits;
+}
+
 Result<std::vector<Problem>> problems_of_set(const op::Family& family, std::string_view set,
                                              const Target& target) {
   std::vector<Problem> problems;

@@ -175,9 +175,9 @@ Outcome Pipeline::determinism() {
     AK_TRY(launch_failure, bench.launch(Stage::kDeterminism, poison, Bench::ScrubFirst::kYes));
     if (launch_failure) return std::optional(std::move(*launch_failure));
     AK_TRY(digest, bench.digest());
+    if (digest == first) continue;
+    reordered = reordered || first.has_value();  // the first is compared too: scrubbed memory is new to it
     if (!first) first = digest;
-    if (digest == *first) continue;
-    reordered = true;
     AK_TRY(failure, bench.compare(Stage::kDeterminism, "repeat", nullptr, &verdict_.worst_error));
     if (failure) {
       failure->kind = FailureKind::kNondeterministic;

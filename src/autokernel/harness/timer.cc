@@ -11,7 +11,10 @@ namespace {
 
 constexpr std::size_t kMaxGroup = 4;  // rounds that are run in one call: A B B A, or B B alone
 constexpr std::size_t kColdRounds = 5;
-constexpr double kSlowUs = 10'000;  // a kernel whose time the caches do not decide
+constexpr double kSlowUs = 10'000;   // a kernel whose time the caches do not decide
+constexpr double kClockAlarm = 1.5;  // wall time / device time of a round; HARNESS.md, time.clock
+constexpr double kClockNoted = 1.05;
+constexpr double kClockLeastUs = 100;  // shorter executions are mostly the cost of their launch
 constexpr std::size_t kExtraContents = 2;
 
 /// What each rotating set may hold: a seed and the truth for it.
@@ -49,7 +52,9 @@ class RotatingTimer {
   /// How many contents beyond the sets the memory allows.
   std::size_t extra_contents() const;
   Outcome run_cold(TimedRounds& result);
-  void note_clocks(const device::TimeOutcome& outcome, TimedRounds& result);
+  void note_throttling(const device::TimeOutcome& outcome, TimedRounds& result) const;
+  /// time.clock: the host's clock and the device's agree.
+  std::optional<Failure> check_clock(TimedRounds& result) const;
 
   Context& context_;
   References& references_;
@@ -57,6 +62,7 @@ class RotatingTimer {
   std::vector<DataSet> sets_;
   std::vector<BoundSet> candidate_, incumbent_;
   std::vector<Content> contents_;
+  std::vector<double> clock_ratios_;        // wall / device time, of rounds that are long enough
   std::vector<DeviceBuffer> row_buffers_;   // by output; used again by every comparison
   std::vector<std::uint64_t> row_doubles_;  // by output
   std::optional<DeviceBuffer> folded_;      // kFoldedDoubles for each (slot, set, output)
@@ -84,7 +90,7 @@ Status RotatingTimer::add_content() {
 
 Status RotatingTimer::prepare() {
   do {
-    AK_TRY(set, DataSet::allocate(context_.device, context_.family, request_.problem, {}));
+    AK_TRY(set, DataSet::allocate(context_.device, context_.family, request_.problem, allowed(context_, {})));
     sets_.push_back(std::move(set));
   } while (sets_.size() < wanted_sets(sets_[0].bytes()));
   AK_TRY_VOID(bind_sets(request_.candidate, candidate_));
@@ -205,8 +211,11 @@ Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
   bool measurable = std::all_of(outcome.rounds.begin(), outcome.rounds.end(),
                                 [](const device::RoundTime& each) { return each.us > 0; });
   if (!measurable) return failed;
-  note_clocks(outcome, result);
+  note_throttling(outcome, result);
   for (std::size_t k = 0; k < incumbent.size(); ++k) {
+    const device::RoundTime& time = outcome.rounds[k];
+    const auto repeats = static_cast<double>(rounds[k].repeats);
+    if (time.wall_us / repeats >= kClockLeastUs) clock_ratios_.push_back(time.wall_us / (time.us * repeats));
     (incumbent[k] ? result.incumbent_us : result.candidate_us).push_back(outcome.rounds[k].us);
   }
   return std::optional<Failure>();
@@ -235,6 +244,7 @@ Result<TimedOutcome> RotatingTimer::run() {
                             "larger problem",
                             request_.problem.label())});
   }
+  if (auto failed = check_clock(result)) return TimedOutcome(std::move(*failed));
   AK_TRY(failed, run_cold(result));
   if (failed) return TimedOutcome(std::move(*failed));
   return TimedOutcome(std::move(result));
@@ -258,25 +268,30 @@ Outcome RotatingTimer::run_cold(TimedRounds& result) {
   return std::optional<Failure>();
 }
 
-/// time.clock: says once what was odd about the device's clocks.
-void RotatingTimer::note_clocks(const device::TimeOutcome& outcome, TimedRounds& result) {
-  constexpr double kAlarm = 1.5;   // wall time over event time
-  constexpr double kLongUs = 100;  // below, the host's own cost shows
-  if (!result.flags.empty() || !context_.device.info().cold_cache) return;
-  for (const device::RoundTime& each : outcome.rounds) {
-    const double batch_us = each.us * static_cast<double>(sets_.size());
-    if (each.throttled) {
-      result.flags.push_back(fmt::format(
-          "{}: the device slowed itself down (power or heat) while it was timed", request_.problem.label()));
-      return;
-    }
-    if (batch_us >= kLongUs && each.wall_us > kAlarm * batch_us + kLongUs) {
-      result.flags.push_back(
-          fmt::format("{}: a batch took {:.0f} us of wall time and {:.0f} us by the device's events",
-                      request_.problem.label(), each.wall_us, batch_us));
-      return;
-    }
+void RotatingTimer::note_throttling(const device::TimeOutcome& outcome, TimedRounds& result) const {
+  const bool throttled = std::any_of(outcome.rounds.begin(), outcome.rounds.end(),
+                                     [](const device::RoundTime& each) { return each.throttled; });
+  if (!throttled || !result.flags.empty()) return;
+  result.flags.push_back(fmt::format("{}: the device slowed itself down (power or heat) while it was timed",
+                                     request_.problem.label()));
+}
+
+std::optional<Failure> RotatingTimer::check_clock(TimedRounds& result) const {
+  if (!context_.checks.on("time.clock") || clock_ratios_.empty()) return std::nullopt;
+  std::vector<double> ratios = clock_ratios_;
+  std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2),
+                   ratios.end());
+  const double ratio = ratios[ratios.size() / 2];
+  const std::string what =
+      fmt::format("{}: by the host's clock a round takes {:.3g} times what the device's clock says",
+                  request_.problem.label(), ratio);
+  if (ratio > kClockAlarm) {
+    return Failure{Stage::kTime, FailureKind::kImplausible, "time.clock",
+                   what + ": the device's timer is not to be trusted"};
   }
+  // The cpu device has no second clock: there the difference is the cost of a launch, which is subtracted.
+  if (ratio > kClockNoted && context_.device.info().kind != "cpu") result.flags.push_back(what);
+  return std::nullopt;
 }
 
 }  // namespace

@@ -88,13 +88,14 @@ double tiny(DType dtype) { return dtype == DType::kF16 ? 0x1p-25 : 0x1p-126; }
 
 }  // namespace
 
-Result<TrustedModule> load_trusted(device::Device& device, device::Compiler& compiler, const Source& source) {
+Result<TrustedModule> load_trusted(device::Device& device, device::Compiler& compiler, const Source& source,
+                                   device::Trust trust) {
   AK_TRY(outcome, compiler.compile(source));
   if (!outcome.binary) {
     return internal_error("the trusted kernel {} does not compile for {}: {}", source.name, source.arch,
                           outcome.failure ? outcome.failure->message : "no reason given");
   }
-  AK_TRY(id, device.load(*outcome.binary, device::Trust::kTrusted));
+  AK_TRY(id, device.load(*outcome.binary, trust));
   return TrustedModule{id, std::move(*outcome.binary)};
 }
 

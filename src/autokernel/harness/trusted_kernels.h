@@ -77,6 +77,7 @@ struct TrustedModule {
   device::ModuleId id;
   Binary binary;
 };
-Result<TrustedModule> load_trusted(device::Device& device, device::Compiler& compiler, const Source& source);
+Result<TrustedModule> load_trusted(device::Device& device, device::Compiler& compiler, const Source& source,
+                                   device::Trust trust = device::Trust::kTrusted);
 
 }  // namespace ak::harness

@@ -71,9 +71,13 @@ class Bench {
   Workspaces workspaces_;
   std::vector<device::Step> launches_;
   std::string draw_name_;
+  bool zero_mean_ = true;
   std::uint64_t poison_seed_ = 0;
   Poison poison_ = Poison::kNan;
 };
+
+/// The placement under the checks that are on: inputs that a candidate may write where guard.input is off.
+Placement allowed(const Context& context, Placement placement);
 
 /// Runs trusted steps; a fault there is an error of ours.
 Status run_trusted(Context& context, std::span<const device::Step> steps);

@@ -116,4 +116,16 @@ Result<Verdict> Client::judge(const harness::Job& job, Freshness freshness, mill
   return verdict_from_json(*verdict, "verdict");
 }
 
+Result<std::vector<harness::FamilyFinding>> Client::check_family(const std::string& name, std::uint64_t seed,
+                                                                 milliseconds deadline) {
+  Json request = {{"type", "check_family"},
+                  {"name", name},
+                  {"seed", static_cast<std::int64_t>(seed >> 1)},
+                  {"deadline_s", deadline.count() / 1000.0}};
+  AK_TRY(reply, call(std::move(request), "family_checked", deadline + kGrace));
+  AK_TRY(fields, JsonReader::object(reply, "answer"));
+  AK_TRY(findings, fields.get_array("findings"));
+  return harness::family_findings_from_json(*findings, "answer.findings");
+}
+
 }  // namespace ak::worker

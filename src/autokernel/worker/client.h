@@ -10,6 +10,7 @@
 
 #include "autokernel/base/subprocess.h"
 #include "autokernel/core/verdict.h"
+#include "autokernel/harness/family_check.h"
 #include "autokernel/harness/job.h"
 #include "autokernel/worker/frame.h"
 #include "autokernel/worker/protocol.h"
@@ -36,6 +37,9 @@ class Client {
   Result<CompileAnswer> compile(const Source& source, std::chrono::milliseconds deadline);
   /// A candidate that kills the runner yields a verdict; an Error means that the worker itself is gone.
   Result<Verdict> judge(const harness::Job& job, Freshness freshness, std::chrono::milliseconds deadline);
+  /// What is wrong with a family; empty: nothing.
+  Result<std::vector<harness::FamilyFinding>> check_family(const std::string& name, std::uint64_t seed,
+                                                           std::chrono::milliseconds deadline);
 
  private:
   explicit Client(ChildProcess child) : child_(std::move(child)) {}

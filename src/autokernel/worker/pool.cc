@@ -88,6 +88,10 @@ namespace {
 Result<Verdict> judge_with(Client& client, const harness::Job& job, Freshness freshness,
                            std::chrono::milliseconds deadline) {
   AK_TRY(verdict, client.judge(job, freshness, deadline));
+  if (verdict.selftest) {
+    return environment_error(
+        "the worker is one of the self-test, whose checks may be off: start it without --selftest");
+  }
   auto lost = [&] { return verdict.failure && verdict.failure->kind == FailureKind::kInfrastructure; };
   // Infrastructure failures alone are retried, once, in a fresh runner.
   if (!lost()) return verdict;

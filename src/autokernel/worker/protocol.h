@@ -7,6 +7,8 @@
 //   -> {"type":"compile","source":{.., "text_hash"}}       <-
 //   {"type":"compiled","seconds":,"failure":null|{..}}
 //   -> {"type":"judge","job":{.., "text_hash"},"deadline_s":}  <- {"type":"verdict","verdict":{..}}
+//   -> {"type":"check_family","name":,"seed":}             <-
+//   {"type":"family_checked","findings":[{what,remedy}]}
 //   -> {"type":"fresh"}                                    (no answer; the next request meets a new runner)
 //   <- {"type":"error","code":"environment","message":".."}             (instead of any answer)
 

@@ -23,6 +23,7 @@ class Runner {
     if (type == "compile") return compile(fields);
     if (!harness_) return usage_error("this worker was started to compile: it cannot answer `{}`", type);
     if (type == "judge") return judge(fields);
+    if (type == "check_family") return check_family(fields);
     return usage_error("unknown request type `{}`", type);
   }
 
@@ -75,7 +76,17 @@ class Runner {
     AK_TRY(job_json, fields.get_object("job"));
     AK_TRY(job, harness::job_from_json(*job_json, "judge.job"));
     AK_TRY(verdict, harness_->judge(job));
+    verdict.selftest = verdict.selftest || options_.selftest;
     return Json{{"type", "verdict"}, {"verdict", ak::to_json(verdict)}, {"usable", parts_.device->usable()}};
+  }
+
+  Result<Json> check_family(const JsonReader& fields) {
+    AK_TRY(name, fields.get_string("name"));
+    AK_TRY(seed, fields.get_int("seed"));
+    AK_TRY(findings, harness_->check_family(name, static_cast<std::uint64_t>(seed)));
+    Json list = Json::array();
+    for (const harness::FamilyFinding& finding : findings) list.push_back(harness::to_json(finding));
+    return Json{{"type", "family_checked"}, {"findings", std::move(list)}};
   }
 
   RunnerOptions options_;

@@ -26,6 +26,7 @@ struct RunnerOptions {
   PartsFactory parts;
   op::Registry registry;  ///< embedded families; those of the hello are added
   harness::CheckSet checks = harness::CheckSet::all();
+  bool selftest = false;  ///< verdicts say so, and nobody but the self-test takes them
   std::string version;
   std::filesystem::path peak_folder;  ///< where measured peaks are kept; empty: nowhere
 };

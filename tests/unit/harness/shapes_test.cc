@@ -92,6 +92,15 @@ TEST_F(ShapesTest, HiddenShapesObeyTheNeedsOfTheCandidate) {
   }
 }
 
+TEST_F(ShapesTest, HiddenShapesLieOnTheBoundsOfNeeds) {
+  bool upper = false, lower = false;
+  for (const Problem& shape : hidden(R"(needs = ["N <= 1000", "M >= 6"])")) {
+    upper = upper || shape.dims.at("N") == 1000;
+    lower = lower || shape.dims.at("M") == 6;
+  }
+  EXPECT_TRUE(upper && lower);
+}
+
 TEST_F(ShapesTest, HiddenShapesReachTheOddSidesOfWhatIsAllowed) {
   bool odd = false, one = false;
   for (const Problem& shape : hidden("", "M=32,N=128", 60)) {

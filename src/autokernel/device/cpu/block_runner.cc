@@ -346,7 +346,7 @@ std::uint64_t BlockRunner::module_offset(const void* site) const {
 }
 
 void BlockRunner::scrub() {
-  constexpr int kRubbish = 0xA5;
+  constexpr int kRubbish = 0x4E;  // a large number in every type: what adds to it shows
   if (shared_base_ != nullptr) std::memset(shared_base_ + kPage, kRubbish, shared_map_bytes_ - 2 * kPage);
   if (static_begin_ != nullptr) std::memset(static_begin_, kRubbish, static_bytes_);
   for (ResidentBlock& block : blocks_) {

@@ -151,6 +151,9 @@ Diagnosis diagnose(std::string_view log, const Source& source) {
     failure.kind = FailureKind::kOutOfMemory;
     failure.check = "compile.sandbox";
     failure.message = display_name(source) + ": the compiler ran out of the memory that a compile may use";
+  } else if (log.find("File size limit exceeded") != std::string_view::npos) {
+    failure.check = "compile.sandbox";
+    failure.message = display_name(source) + ": the object file is larger than a compile may make it";
   } else if (!first) {
     diagnosis.about_the_source = log.find("undefined reference") != std::string_view::npos ||
                                  log.find("multiple definition") != std::string_view::npos ||

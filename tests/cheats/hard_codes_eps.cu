@@ -1,0 +1,23 @@
+/* selftest
+about = "takes eps to be its default"
+dims = "M=8,N=128"
+kind = "wrong"
+cpu = ["shape.hidden"]
+*/
+/* autokernel
+op = "rmsnorm"
+dtypes = ["f32"]
+[[launch]]
+entry = "rmsnorm"
+grid = ["M"]
+block = [1]
+args = ["x", "weight", "y", "N", "eps"]
+*/
+extern "C" __global__ void rmsnorm(const float* x, const float* weight, float* y, int N, float eps) {
+  x += (long long)blockIdx.x * N;
+  y += (long long)blockIdx.x * N;
+  float squares = 0;
+  for (int i = 0; i < N; ++i) squares += x[i] * x[i];
+  const float rstd = 1.0f / sqrtf(squares / N + 1e-6f);
+  for (int i = 0; i < N; ++i) y[i] = x[i] * rstd * weight[i];
+}

@@ -1,0 +1,31 @@
+/* selftest
+about = "claims to be another file"
+dims = "M=8,N=128"
+kind = "compile"
+cpu = ["compile"]
+runs = false
+*/
+/* autokernel
+op = "rmsnorm"
+dtypes = ["f32"]
+[[launch]]
+entry = "rmsnorm"
+grid = ["M"]
+block = [32]
+args = ["x", "weight", "residual", "y", "stream", "N", "eps"]
+*/
+#line 1 "/etc/other.cu"
+extern "C" __global__ void rmsnorm(const float* x, const float* weight, const float* residual, float* y, float* stream, int N, float eps) {
+  y[0] = undeclared_name;
+  const long long row = (long long)blockIdx.x * N;
+  if (threadIdx.x == 0) {
+    float squares = 0;
+    for (int i = 0; i < N; ++i) {
+      const float v = HAS_RESIDUAL ? x[row + i] + residual[row + i] : x[row + i];
+      if (HAS_RESIDUAL) stream[row + i] = v;
+      squares += v * v;
+    }
+    const float rstd = 1.0f / sqrtf(squares / N + eps);
+    for (int i = 0; i < N; ++i) y[row + i] = (HAS_RESIDUAL ? stream[row + i] : x[row + i]) * rstd * weight[i];
+  }
+}

@@ -1,0 +1,34 @@
+/* selftest
+about = "writes one element past a shared array, at the timed width alone"
+dims = "M=256,N=512"
+kind = "out_of_bounds"
+cpu = ["checked.bounds"]
+*/
+/* autokernel
+op = "rmsnorm"
+dtypes = ["f32"]
+[[launch]]
+entry = "rmsnorm"
+grid = ["M"]
+block = [32]
+args = ["x", "weight", "residual", "y", "stream", "N", "eps"]
+*/
+extern "C" __global__ void rmsnorm(const float* x, const float* weight, const float* residual, float* y, float* stream, int N, float eps) {
+  __shared__ float kept[32];
+  __shared__ float behind[32];
+  behind[threadIdx.x] = 1;
+  kept[threadIdx.x + (N == 512)] = 1;
+  __syncthreads();
+  if (kept[5] + behind[0] == 7) return;
+  const long long row = (long long)blockIdx.x * N;
+  if (threadIdx.x == 0) {
+    float squares = 0;
+    for (int i = 0; i < N; ++i) {
+      const float v = HAS_RESIDUAL ? x[row + i] + residual[row + i] : x[row + i];
+      if (HAS_RESIDUAL) stream[row + i] = v;
+      squares += v * v;
+    }
+    const float rstd = 1.0f / sqrtf(squares / N + eps);
+    for (int i = 0; i < N; ++i) y[row + i] = (HAS_RESIDUAL ? stream[row + i] : x[row + i]) * rstd * weight[i];
+  }
+}

@@ -1,0 +1,45 @@
+/* selftest
+about = "a race, and definitions of the functions that would notice it"
+dims = "M=8,N=128"
+kind = "race"
+cpu = ["checked.race"]
+*/
+/* autokernel
+op = "rmsnorm"
+dtypes = ["f32"]
+[[launch]]
+entry = "rmsnorm"
+grid = ["M"]
+block = [32]
+args = ["x", "weight", "residual", "y", "stream", "N", "eps"]
+*/
+extern "C" void __asan_load1_noabort(void*) {}
+extern "C" void __asan_load2_noabort(void*) {}
+extern "C" void __asan_load4_noabort(void*) {}
+extern "C" void __asan_load8_noabort(void*) {}
+extern "C" void __asan_load16_noabort(void*) {}
+extern "C" void __asan_store1_noabort(void*) {}
+extern "C" void __asan_store2_noabort(void*) {}
+extern "C" void __asan_store4_noabort(void*) {}
+extern "C" void __asan_store8_noabort(void*) {}
+extern "C" void __asan_store16_noabort(void*) {}
+
+extern "C" __global__ void rmsnorm(const float* x, const float* weight, const float* residual, float* y, float* stream, int N, float eps) {
+  __shared__ float partial[32];
+  const long long row = (long long)blockIdx.x * N;
+  float squares = 0;
+  for (int i = threadIdx.x; i < N; i += 32) {
+    const float v = HAS_RESIDUAL ? x[row + i] + residual[row + i] : x[row + i];
+    if (HAS_RESIDUAL) stream[row + i] = v;
+    squares += v * v;
+  }
+  partial[threadIdx.x] = squares;
+  if (threadIdx.x == 31) {
+    squares = 0;
+    for (int i = 0; i < 32; ++i) squares += partial[i];
+    partial[0] = squares;
+  }
+  __syncthreads();
+  const float rstd = 1.0f / sqrtf(partial[0] / N + eps);
+  for (int i = threadIdx.x; i < N; i += 32) y[row + i] = (HAS_RESIDUAL ? stream[row + i] : x[row + i]) * rstd * weight[i];
+}

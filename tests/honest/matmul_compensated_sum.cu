@@ -1,0 +1,28 @@
+/* selftest
+about = "Kahan's sum: more exact than the contract"
+dims = "M=8,N=8,K=1000"
+*/
+/* autokernel
+op = "matmul"
+dtypes = ["f32"]
+[constraints]
+needs = ["TRANS_A == 0", "TRANS_B == 0", "ACT == 0"]
+[[launch]]
+entry = "matmul"
+grid = ["ceil_div(N, 32)", "M", "BATCH"]
+block = ["32"]
+args = ["a", "b", "c", "M", "N", "K"]
+*/
+extern "C" __global__ void matmul(const float* a, const float* b, float* c, int M, int N, int K) {
+  const int column = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y;
+  if (column >= N) return;
+  a += (long long)blockIdx.z * M * K + (long long)row * K;
+  b += (long long)blockIdx.z * K * N + column;
+  float sum = 0, lost = 0;
+  for (int k = 0; k < K; ++k) {
+    const float term = fmaf(a[k], b[(long long)k * N], -lost), next = sum + term;
+    lost = (next - sum) - term;
+    sum = next;
+  }
+  c[((long long)blockIdx.z * M + row) * N + column] = sum;
+}
