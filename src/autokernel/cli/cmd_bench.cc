@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "autokernel/campaign/objective.h"
+#include "autokernel/cli/code_explanation.h"
 #include "autokernel/cli/commands.h"
-#include "autokernel/cli/explain.h"
 #include "autokernel/cli/verdict_text.h"
 #include "autokernel/harness/harness.h"
 

@@ -124,7 +124,6 @@ struct ExplainOptions {
   std::string topic;  ///< a failure kind or the id of a check
 };
 Result<int> run_explain(Session& session, const ExplainOptions& options);
-
 struct DevicesOptions {
   bool measure = false;  ///< measures the peaks of every GPU anew
 };

@@ -55,7 +55,8 @@ Result<Verdict> Harness::judge(const Job& job) {
       Rng(job.seed)};
   if (!checks_.complete()) context.limits = context.limits.small();
   // A hang then meets the supervisor's deadline alone.
-  if (!checks_.on("fault")) context.limits.launch_deadline = std::chrono::hours(1);
+  if (!checks_.on("fault"))
+    context.limits.launch_deadline = context.limits.round_deadline = std::chrono::hours(1);
   if (job.depth == Depth::kFull) {
     AK_TRY(known, peaks());
     context.peaks = known;
@@ -67,13 +68,6 @@ Result<Verdict> Harness::judge(const Job& job) {
   AK_TRY_VOID(pipeline.run());
   verdict.wall_s = seconds_between(start, clock_.now());
   return verdict;
-}
-
-Result<std::vector<FamilyFinding>> Harness::check_family(const std::string& op, std::uint64_t seed) {
-  AK_TRY(family, registry_.find(op));
-  Context context{device_,  compiler_, trusted_, *family, checks_, clock_, Limits::for_device(device_.info()),
-                  Rng(seed)};
-  return harness::check_family(context);
 }
 
 Result<const roofline::Peaks*> Harness::peaks() {
@@ -89,6 +83,13 @@ Result<const roofline::Peaks*> Harness::peaks() {
     if (Status saved = store.save(*peaks_); !saved) log.warning("{}", saved.error().message);
   }
   return &*peaks_;
+}
+
+Result<std::vector<FamilyFinding>> Harness::check_family(const std::string& op, std::uint64_t seed) {
+  AK_TRY(family, registry_.find(op));
+  Context context{device_,  compiler_, trusted_, *family, checks_, clock_, Limits::for_device(device_.info()),
+                  Rng(seed)};
+  return harness::check_family(context);
 }
 
 Result<std::vector<Source>> sources_of(const Job& job, const op::Registry& registry,

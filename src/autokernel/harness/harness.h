@@ -36,11 +36,11 @@ class Harness {
         references_(device, compiler) {}
 
   Result<Verdict> judge(const Job& job);
-  /// `autokernel ops check`: what is wrong with a family; empty: nothing.
-  Result<std::vector<FamilyFinding>> check_family(const std::string& op, std::uint64_t seed);
   /// Of a device whose caches can be made cold: from `peak_folder`, or measured once and kept there. Null for
   /// others.
   Result<const roofline::Peaks*> peaks();
+  /// `autokernel ops check`: what is wrong with a family; empty: nothing.
+  Result<std::vector<FamilyFinding>> check_family(const std::string& op, std::uint64_t seed);
 
  private:
   device::Device& device_;

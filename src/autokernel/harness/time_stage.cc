@@ -110,12 +110,11 @@ Outcome Pipeline::plausibility() {
   for (Timing& timing : verdict_.timings) {
     if (!timing.floor_us || timing.time.median_us >= kImpossible * *timing.floor_us) continue;
     // The machine may have been busy while the peaks were measured: ask again before saying "impossible".
-    const std::size_t sets = context_.limits.fewest_sets;
-    const auto bytes = static_cast<std::uint64_t>(timing.footprint_bytes) / sets;
     for (int ask = 0; ask < kAsksBeforeImpossible && timing.time.median_us < kImpossible * *timing.floor_us;
          ++ask) {
       Timing again = timing;
-      AK_TRY_VOID(measure_floor(again, bytes, sets));
+      const std::size_t sets = context_.limits.fewest_sets;
+      AK_TRY_VOID(measure_floor(again, static_cast<std::uint64_t>(timing.footprint_bytes) / sets, sets));
       *timing.floor_us = std::min(*timing.floor_us, *again.floor_us);
       timing.peak_gbps = std::max(timing.peak_gbps, again.peak_gbps);
       timing.peak_tflops = std::max(timing.peak_tflops, again.peak_tflops);

@@ -9,12 +9,12 @@
 namespace ak::harness {
 namespace {
 
+constexpr std::size_t kMaxGroup = 4;  // rounds that are run in one call: A B B A, or B B alone
+constexpr std::size_t kColdRounds = 5;
+constexpr double kSlowUs = 10'000;   // a kernel whose time the caches do not decide
 constexpr double kClockAlarm = 1.5;  // wall time / device time of a round; HARNESS.md, time.clock
 constexpr double kClockNoted = 1.05;
 constexpr double kClockLeastUs = 100;  // shorter executions are mostly the cost of their launch
-constexpr std::size_t kMaxGroup = 4;   // rounds that are run in one call: A B B A, or B B alone
-constexpr std::size_t kColdRounds = 5;
-constexpr double kSlowUs = 10'000;  // a kernel whose time the caches do not decide
 constexpr std::size_t kExtraContents = 2;
 
 /// What each rotating set may hold: a seed and the truth for it.
@@ -48,13 +48,13 @@ class RotatingTimer {
   /// `incumbent[k]`: whose outputs round k holds.
   Outcome check_group(const std::vector<bool>& incumbent);
   std::vector<std::size_t> pick_contents();
-  /// time.clock: the host's clock and the device's agree.
-  std::optional<Failure> check_clock(TimedRounds& result) const;
   std::size_t wanted_sets(std::uint64_t set_bytes) const;
   /// How many contents beyond the sets the memory allows.
   std::size_t extra_contents() const;
   Outcome run_cold(TimedRounds& result);
   void note_throttling(const device::TimeOutcome& outcome, TimedRounds& result) const;
+  /// time.clock: the host's clock and the device's agree.
+  std::optional<Failure> check_clock(TimedRounds& result) const;
 
   Context& context_;
   References& references_;
@@ -250,24 +250,6 @@ Result<TimedOutcome> RotatingTimer::run() {
   return TimedOutcome(std::move(result));
 }
 
-std::optional<Failure> RotatingTimer::check_clock(TimedRounds& result) const {
-  if (!context_.checks.on("time.clock") || clock_ratios_.empty()) return std::nullopt;
-  std::vector<double> ratios = clock_ratios_;
-  std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2),
-                   ratios.end());
-  const double ratio = ratios[ratios.size() / 2];
-  const std::string what =
-      fmt::format("{}: by the host's clock a round takes {:.3g} times what the device's clock says",
-                  request_.problem.label(), ratio);
-  if (ratio > kClockAlarm) {
-    return Failure{Stage::kTime, FailureKind::kImplausible, "time.clock",
-                   what + ": the device's timer is not to be trusted"};
-  }
-  // The cpu device has no second clock: there the difference is the cost of a launch, which is subtracted.
-  if (ratio > kClockNoted && context_.device.info().kind != "cpu") result.flags.push_back(what);
-  return std::nullopt;
-}
-
 /// One execution at a time, each after a read flush of L2.
 Outcome RotatingTimer::run_cold(TimedRounds& result) {
   if (!context_.device.info().cold_cache) return std::optional<Failure>();
@@ -286,13 +268,30 @@ Outcome RotatingTimer::run_cold(TimedRounds& result) {
   return std::optional<Failure>();
 }
 
-/// Says once that the device was not at its own speed.
 void RotatingTimer::note_throttling(const device::TimeOutcome& outcome, TimedRounds& result) const {
   const bool throttled = std::any_of(outcome.rounds.begin(), outcome.rounds.end(),
                                      [](const device::RoundTime& each) { return each.throttled; });
   if (!throttled || !result.flags.empty()) return;
   result.flags.push_back(fmt::format("{}: the device slowed itself down (power or heat) while it was timed",
                                      request_.problem.label()));
+}
+
+std::optional<Failure> RotatingTimer::check_clock(TimedRounds& result) const {
+  if (!context_.checks.on("time.clock") || clock_ratios_.empty()) return std::nullopt;
+  std::vector<double> ratios = clock_ratios_;
+  std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2),
+                   ratios.end());
+  const double ratio = ratios[ratios.size() / 2];
+  const std::string what =
+      fmt::format("{}: by the host's clock a round takes {:.3g} times what the device's clock says",
+                  request_.problem.label(), ratio);
+  if (ratio > kClockAlarm) {
+    return Failure{Stage::kTime, FailureKind::kImplausible, "time.clock",
+                   what + ": the device's timer is not to be trusted"};
+  }
+  // The cpu device has no second clock: there the difference is the cost of a launch, which is subtracted.
+  if (ratio > kClockNoted && context_.device.info().kind != "cpu") result.flags.push_back(what);
+  return std::nullopt;
 }
 
 }  // namespace

@@ -51,7 +51,11 @@ struct CudaDevice::State {
   std::size_t zone_capacity = 0;
   std::vector<device::BufferId> zone_owners;  ///< of the table's zones, in its order
   bool zones_changed = true;
-  std::optional<double> overhead_us;  ///< elapsed time of a graph beyond its kernels'
+  /// What a timed batch costs beyond its kernels: between its events, and by the host's clock.
+  struct BatchCost {
+    double elapsed_us = 0, wall_us = 0;
+  };
+  std::optional<BatchCost> batch_cost;
 
   Status start(device::Compiler& compiler);
   Status allocate_own_buffers();
@@ -85,8 +89,8 @@ struct CudaDevice::State {
     std::optional<device::Fault> fault;
   };
   Result<Captured> graph_of(std::span<const device::Step> steps);
-  Result<double> measure_overhead();
-  Result<double> elapsed_us_of(GraphExecHandle graph);
+  Result<BatchCost> measure_batch_cost();
+  Result<BatchCost> time_graph(GraphExecHandle graph);
   Result<double> clock_mhz();
   void forget_graphs();
 

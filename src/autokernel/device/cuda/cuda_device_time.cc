@@ -103,45 +103,53 @@ Result<CudaDevice::State::Captured> CudaDevice::State::graph_of(std::span<const 
   return Captured{executable, std::nullopt};
 }
 
-/// Elapsed time between events around one launch of a graph that is known to work.
-Result<double> CudaDevice::State::elapsed_us_of(GraphExecHandle graph) {
+/// One launch of a graph that is known to work: between events, and by the host's clock.
+Result<CudaDevice::State::BatchCost> CudaDevice::State::time_graph(GraphExecHandle graph) {
   std::int64_t cycles = kHoldCycles;
   void* hold[] = {&stamps, &cycles};
+  const auto start = Clock::now();
   AK_TRY_VOID(launch_own("ak_hold", info.multiprocessors, 1, 0, hold));
   AK_TRY_VOID(api.check(api.event_record(before, stream), "record an event"));
   AK_TRY_VOID(api.check(api.graph_launch(graph, stream), "launch a graph"));
   AK_TRY_VOID(api.check(api.event_record(after, stream), "record an event"));
+  AK_TRY_VOID(launch_own("ak_stamp", info.multiprocessors, 1, 0, std::span(hold).first(1)));
   AK_TRY(fault, wait(std::chrono::seconds(10)));
+  const double wall_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   if (fault) return environment_error("measuring the cost of a launch failed: {}", fault->message);
   float ms = 0;
   AK_TRY_VOID(api.check(api.event_elapsed_time(&ms, before, after), "read an event"));
-  return static_cast<double>(ms) * 1e3;
+  return BatchCost{static_cast<double>(ms) * 1e3, wall_us};
 }
 
 /// The time of a graph with one empty kernel less that of one kernel more: what a round pays once.
-Result<double> CudaDevice::State::measure_overhead() {
+Result<CudaDevice::State::BatchCost> CudaDevice::State::measure_batch_cost() {
   constexpr std::size_t kMany = 33;
   constexpr int kTries = 15;
   device::Launch nothing;
   nothing.module = device::ModuleId{0};
   nothing.entry = own_entries.find("ak_nothing")->second;
   const std::vector<Step> steps(kMany, Step(nothing));
-  double medians[2] = {0, 0};
-  const std::size_t counts[2] = {1, kMany};
+  const auto median = [](std::vector<double>& values) {
+    std::nth_element(values.begin(), values.begin() + kTries / 2, values.end());
+    return values[kTries / 2];
+  };
+  BatchCost medians[2];
+  const std::size_t counts[2] = {kMany, 1};  // the first wakes the clock
   for (int k = 0; k < 2; ++k) {
     AK_TRY(captured, graph_of(std::span(steps).first(counts[k])));
-    if (captured.fault)
+    if (captured.fault) {
       return internal_error("measuring the cost of a launch failed: {}", captured.fault->message);
-    std::vector<double> times;
-    for (int i = 0; i < kTries; ++i) {
-      AK_TRY(us, elapsed_us_of(captured.graph));
-      times.push_back(us);
     }
-    std::nth_element(times.begin(), times.begin() + kTries / 2, times.end());
-    medians[k] = times[kTries / 2];
+    std::vector<double> elapsed, wall;
+    for (int i = 0; i < kTries; ++i) {
+      AK_TRY(cost, time_graph(captured.graph));
+      elapsed.push_back(cost.elapsed_us);
+      wall.push_back(cost.wall_us);
+    }
+    medians[k] = {median(elapsed), median(wall)};
   }
-  const double each = (medians[1] - medians[0]) / static_cast<double>(kMany - 1);
-  return std::max(0.0, medians[0] - each);
+  const double each = (medians[0].elapsed_us - medians[1].elapsed_us) / static_cast<double>(kMany - 1);
+  return BatchCost{std::max(0.0, medians[1].elapsed_us - each), std::max(0.0, medians[1].wall_us - each)};
 }
 
 /// From the stamps before and after: the median over multiprocessors; 0 where they say nothing.
@@ -163,9 +171,9 @@ Result<double> CudaDevice::State::clock_mhz() {
 Result<CudaDevice::State::TimedPart> CudaDevice::State::run_timed(const device::Round& round,
                                                                   std::chrono::milliseconds deadline) {
   TimedPart part;
-  if (!overhead_us) {
-    AK_TRY(measured, measure_overhead());
-    overhead_us = measured;
+  if (!batch_cost) {
+    AK_TRY(measured, measure_batch_cost());
+    batch_cost = measured;
   }
   AK_TRY(captured, graph_of(round.timed));
   if (captured.fault) {
@@ -198,9 +206,10 @@ Result<CudaDevice::State::TimedPart> CudaDevice::State::run_timed(const device::
   float ms = 0;
   AK_TRY_VOID(api.check(api.event_elapsed_time(&ms, before, after), "read an event"));
   AK_TRY(mhz, clock_mhz());
-  part.time.us = std::max(0.0, static_cast<double>(ms) * 1e3 - *overhead_us) / std::max(1u, round.repeats);
+  part.time.us =
+      std::max(0.0, static_cast<double>(ms) * 1e3 - batch_cost->elapsed_us) / std::max(1u, round.repeats);
   part.time.clock_mhz = mhz;
-  part.time.wall_us = mhz > 0 ? std::max(0.0, all_us - static_cast<double>(kHoldCycles) / mhz) : all_us;
+  part.time.wall_us = std::max(0.0, all_us - batch_cost->wall_us);
   return part;
 }
 

@@ -1,4 +1,4 @@
-#include "autokernel/cli/explain.h"
+#include "autokernel/cli/code_explanation.h"
 
 #include <gtest/gtest.h>
 
