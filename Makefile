@@ -1,4 +1,4 @@
-# make demo: builds AutoKernel and runs its main job on a convolution, on this machine's CPU.
+# make demo: builds AutoKernel and runs its main job, on a convolution and on a model's trace, on this machine's CPU.
 # make test: everything that needs no GPU.
 # Both first install what is missing (tools/setup.sh; apt, as root or with sudo).
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The main job on a convolution, on this machine's CPU: a template whose block size is a parameter, then a tiled
-# kernel with real tunables, searched by differential evolution; the best of the two checked, timed and compared.
+# The main job on this machine's CPU. First one kernel: a convolution template whose block size is a parameter, then a
+# tiled kernel with real tunables, searched by differential evolution; the best of the two checked, timed and compared.
+# Then a model: the trace of a LLaMA-style one is ranked by Amdahl's law, and its first sites are tuned as a rehearsal.
 #   tools/demo.sh [build folder]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,10 +27,14 @@ step "A template with {block_size} in {16, 32, 64}: which is the fastest?" \
 step "64 x 64 threads exceed the limit of every GPU: an invalid config, which no launch ever sees" \
   bench "$folder/template.cu" "${problem[@]}" --set block_size=64 && exit 4
 step "A tiled kernel with six tunables, searched by differential evolution" \
-  tune "$folder/tiled.cu" "${problem[@]}" "${workspace[@]}" --strategy differential-evolution --budget 60,45s --seed 1 \
+  tune "$folder/tiled.cu" "${problem[@]}" "${workspace[@]}" --strategy differential-evolution --budget 40,20s --seed 1 \
   --tag tiled --write
 step "Its best config in every stage of the harness: time, memory, share of the peaks" \
   bench "$folder/tiled.cu" "${problem[@]}"
 step "The best of each against the other, in A B B A rounds" \
-  compare "$folder/template.cu" "$folder/tiled.cu" "${problem[@]}" "${workspace[@]}"
+  compare "$folder/template.cu" "$folder/tiled.cu" "${problem[@]}" "${workspace[@]}" || [ $? -eq 1 ]  # 1: it is slower
+trace=tests/data/traces/llama_gqa_bf16_1x1024.json.gz
+step "Where a LLaMA-style model spends its time on an H200, by its profile" plan "$trace" --top 8 "${workspace[@]}"
+step "The first three sites, tuned in Amdahl order: a rehearsal on this CPU, with sizes reduced to fit" \
+  optimize --top 3 --budget 40s --device cpu "${workspace[@]}"
 step "What happened" report "${workspace[@]}"

@@ -72,6 +72,7 @@ extern "C" __global__ void reference(const scalar_t* x, const scalar_t* w_gate, 
       hidden[lane] = opened * up.sum;
       rounded[lane] = hidden[lane] == 0 ? 0 : fmax(fabs(hidden[lane]), (double)ak::smallest_normal<scalar_t>());
       spread[lane] = fabs(opened) * up.magnitude + fabs(up.sum * slope(gate.sum)) * gate.magnitude;
+      if (ACT == 2 || ACT == 3) spread[lane] += fabs(gate.sum * up.sum);  // 1 + tanh, 1 + erf cancel in the left tail
     }
     __syncthreads();
     for (int c = 0; c < COLUMNS; ++c) {

@@ -59,8 +59,7 @@ class Case:
         tensors = {n: t.to(precision) if t.is_floating_point() else t for n, t in self.inputs.items()}
         arguments = {**self.problem["flags"]}
         for name, value in self.problem["scalars"].items():  # floats reach a kernel as float
-            whole = isinstance(value, int) and name.isupper()
-            arguments[name] = value if whole else float(torch.tensor(value, dtype=torch.float32))
+            arguments[name] = int(value) if name.isupper() else float(torch.tensor(value, dtype=torch.float32))
         named = inspect.signature(function).parameters
         arguments |= {name: value for name, value in self.problem["dims"].items() if name in named}
         result = function(**tensors, **arguments)

@@ -1,18 +1,17 @@
-// What is there: ops, devices, config, doctor.
+// What is there: ops, config, doctor.
 
 #include <fmt/ranges.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "autokernel/base/file.h"
 #include "autokernel/base/sandbox.h"
 #include "autokernel/base/subprocess.h"
 #include "autokernel/base/text_table.h"
 #include "autokernel/cli/commands.h"
-#include "autokernel/device/cpu/cpu_device.h"
+#include "autokernel/device/cuda/driver_api.h"
 #include "autokernel/device/cuda/nvrtc_compiler.h"
 
 namespace ak::cli {
@@ -74,7 +73,8 @@ struct Finding {
 };
 
 Finding check_compiler(Session& session) {
-  Result<worker::RunnerParts> parts = parts_factory("cpu", session.options().unsafe_no_sandbox)();
+  Result<worker::RunnerParts> parts =
+      parts_factory("cpu", session.options().unsafe_no_sandbox)(worker::Role::kMeasure);
   if (parts) return {Finding::State::kOk, "host compiler (CPU device)", parts->compiler->description(), ""};
   return {Finding::State::kMissing, "host compiler (CPU device)", parts.error().message,
           "install g++ (apt-get install g++) or set AUTOKERNEL_CXX"};
@@ -101,6 +101,20 @@ Finding check_nvrtc() {
   if (location) return {Finding::State::kOk, "NVRTC (compile for CUDA)", location->library.string(), ""};
   return {Finding::State::kOptional, "NVRTC (compile for CUDA)", location.error().message,
           "set CUDA_HOME, or install the CUDA toolkit or the nvidia-cuda-nvrtc wheel"};
+}
+
+Finding check_driver() {
+  if (!cuda::driver_present()) {
+    return {Finding::State::kOptional, "NVIDIA driver (measure on a GPU)", "no device file of a driver",
+            "install the NVIDIA driver, or measure with --device cpu"};
+  }
+  Result<cuda::DriverApi> driver = cuda::DriverApi::load();
+  if (!driver) {
+    return {Finding::State::kMissing, "NVIDIA driver (measure on a GPU)", driver.error().message,
+            "repair the driver, or measure with --device cpu"};
+  }
+  return {Finding::State::kOk, "NVIDIA driver (measure on a GPU)",
+          fmt::format("CUDA {}.{}", driver->version / 1000, driver->version % 1000 / 10), ""};
 }
 
 Finding check_writable(const char* what, const std::filesystem::path& folder, const char* remedy) {
@@ -152,26 +166,14 @@ Result<int> run_ops(Session& session, const OpsOptions& options) {
   return 0;
 }
 
-Result<int> run_devices(Session& session) {
-  DeviceInfo cpu = cpu::describe_cpu(std::max(1U, std::thread::hardware_concurrency()));
-  if (session.options().json) {
-    session.print_json({{"schema", 1}, {"devices", Json::array({to_json(cpu)})}});
-    return 0;
-  }
-  session.print(fmt::format(
-      "cpu: {}\n  usable: yes; up to {} threads a block, {} KiB static and {} KiB dynamic shared "
-      "memory; timings are CPU timings, caches warm\n"
-      "cuda: measuring is not supported yet; `autokernel compile FILE --arch sm_90a` compiles "
-      "without a GPU\n",
-      cpu.name, cpu.max_threads_per_block, cpu.static_shared_bytes / 1024, cpu.dynamic_shared_bytes / 1024));
-  return 0;
-}
-
 Result<int> run_doctor(Session& session) {
   std::vector<Finding> findings = {
-      check_compiler(session), check_sandbox(), check_program("git", "apt-get install git"),
+      check_compiler(session),
+      check_sandbox(),
+      check_program("git", "apt-get install git"),
       check_writable("object cache", cache_directory(), "set AUTOKERNEL_CACHE to a writable folder"),
-      check_nvrtc()};
+      check_nvrtc(),
+      check_driver()};
   bool complete = true;
   Json list = Json::array();
   std::string out;

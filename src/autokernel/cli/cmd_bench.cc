@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autokernel/campaign/objective.h"
+#include "autokernel/cli/code_explanation.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/verdict_text.h"
 #include "autokernel/harness/harness.h"
@@ -70,10 +71,19 @@ Result<int> run_bench(Session& session, const BenchOptions& options) {
   AK_TRY(verdict, pool->compile_and_judge(job, sources, worker::Freshness::kReuse));
   AK_TRY_VOID(add_baselines(session, device, *registry, options.baseline, job.target, verdict));
   double wall_s = seconds_between(start, session.clock().now());
+  Json explained;
+  if (options.explain && verdict.passed) {
+    AK_TRY(family, registry->find(loaded.target.op));
+    AK_TRY(made, explain(session, loaded.file, config, *family, verdict));
+    explained = std::move(made);
+  }
   if (session.options().json) {
-    session.print_json(bench_json(verdict, loaded.file.name, config, wall_s));
+    Json json = bench_json(verdict, loaded.file.name, config, wall_s);
+    if (options.explain) json["explain"] = std::move(explained);
+    session.print_json(json);
   } else {
     session.print(bench_text(verdict, loaded.file, config, wall_s));
+    if (!explained.is_null()) session.print(explain_text(explained));
   }
   return verdict.passed ? 0 : 1;
 }

@@ -108,7 +108,10 @@ Result<plan::Plan> plan_of_trace(Session& session, const std::string& file) {
   const plan::MatchedTrace matched = plan::match_trace(trace, tree, *registry, traits);
   std::optional<roofline::Peaks> peaks;
   if (!tree.on_cpu() && trace.device) {
-    AK_TRY(found, roofline::table_peaks(trace.device->name));
+    AK_TRY(table, roofline::GpuTable::embedded());
+    DeviceInfo device;
+    device.name = trace.device->name;
+    std::optional<roofline::Peaks> found = table.peaks_of(device);
     if (!found)
       session.log().warning(
           "the figures of `{}` are not known (data/gpus.toml): no floors, and sites are ranked by "
@@ -133,7 +136,7 @@ Result<plan::Plan> stored_plan(Session& session, const std::filesystem::path& fo
 }
 
 Status store_plan(const ledger::Workspace& workspace, const plan::Plan& plan) {
-  return write_file_atomic(plan_file(workspace), plan::to_json(plan).dump(1) + "\n");
+  return write_file_atomic(plan_file(workspace), plan::stored_json(plan).dump(1) + "\n");
 }
 
 Result<std::vector<plan::Extraction>> extract_targets(Session& session, ledger::Workspace& workspace,

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include "autokernel/base/file.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/skewed_clock_device.h"
 #include "autokernel/device/cpu/jail_main.h"
@@ -34,14 +35,16 @@ Result<int> run_runner(Session& session, const WorkerOptions& options) {
   }
   runner.selftest = options.selftest;
   runner.parts = [make = parts_factory(device, session.options().unsafe_no_sandbox),
-                  skew = options.clock_skew]() -> Result<worker::RunnerParts> {
-    AK_TRY(parts, make());
-    if (skew != 1) parts.device = std::make_unique<SkewedClockDevice>(std::move(parts.device), skew);
+                  skew = options.clock_skew](worker::Role role) -> Result<worker::RunnerParts> {
+    AK_TRY(parts, make(role));
+    if (skew != 1 && parts.device)
+      parts.device = std::make_unique<SkewedClockDevice>(std::move(parts.device), skew);
     return parts;
   };
   runner.registry = std::move(registry);
   runner.checks = std::move(checks);
   runner.version = kVersion;
+  runner.peak_folder = cache_directory() / "peaks";
   return worker::run_runner(std::move(runner), STDIN_FILENO, STDOUT_FILENO);
 }
 

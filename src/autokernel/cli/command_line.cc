@@ -19,6 +19,8 @@ struct Parsed {
   GlobalOptions global;
   BenchOptions bench;
   CompareOptions compare;
+  LaunchOptions launch;
+  DevicesOptions devices;
   CompileOptions compile;
   TuneOptions tune;
   PlanOptions plan;
@@ -32,8 +34,7 @@ struct Parsed {
   ExplainOptions explain;
   SelftestOptions selftest;
   WorkerOptions worker;
-  std::string python;
-  std::optional<std::string> strategy, budget, seed, threshold;
+  std::optional<std::string> strategy, budget, seed, threshold, python;
   /// Those of the four that were given, by the setting's name.
   std::map<std::string, std::string> search_settings() const {
     std::map<std::string, std::string> given;
@@ -49,7 +50,7 @@ struct Parsed {
 void add_global(CLI::App& app, GlobalOptions& global) {
   app.add_flag("--json", global.json, "print one JSON object instead of text");
   app.add_flag("-q,--quiet", global.quiet, "no progress and no notes, only warnings and results");
-  app.add_option("--device", global.device, "auto, cpu (default: the setting `device`)");
+  app.add_option("--device", global.device, "auto, cpu, cuda, cuda:1, ... (default: the setting `device`)");
   app.add_option("-w,--workspace", global.workspace,
                  "folder of ledger, history and reports (default: ./.autokernel)");
   app.add_option("--ops", global.ops, "a folder of op families of your own; may be repeated")
@@ -89,6 +90,21 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
                  "time PyTorch too (eager, fused, torch.compile); else only what is known is shown");
   bench.add_option("--seed", parsed.bench.seed, "hexadecimal seed of the inputs, to repeat a failure");
 
+  bench.add_flag("--explain", parsed.bench.explain,
+                 "also registers, occupancy, load widths, instruction mix and achieved rates");
+
+  CLI::App& launch =
+      subcommand(app, parsed, "launch",
+                 "run a kernel in this process with line information, for profilers and debuggers",
+                 [&](Session& s) { return run_launch(s, parsed.launch); });
+  launch.add_option("FILE", parsed.launch.file, "kernel file")->required();
+  add_target(launch, parsed.launch.target);
+  launch.add_option("--set", parsed.launch.set, "NAME=VALUE of a tunable; may be repeated")
+      ->allow_extra_args(false);
+  launch.add_option("--repeat", parsed.launch.repeats, "launches, one after another (default: 1)")
+      ->check(CLI::Range(1, 1'000'000));
+  launch.add_option("--seed", parsed.launch.seed, "of the inputs (default: 1)");
+
   CLI::App& compare =
       subcommand(app, parsed, "compare", "time two kernel files against each other in A B B A rounds",
                  [&](Session& s) { return run_compare(s, parsed.compare); });
@@ -108,9 +124,10 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   compile.add_flag("--ptx", parsed.compile.ptx, "print the PTX");
 }
 
-void add_search(CLI::App& command, Parsed& parsed) {
+void add_search(CLI::App& command, Parsed& parsed, const char* budget) {
   command.add_option("--strategy", parsed.strategy,
                      "exhaustive, random, local, annealing, genetic, differential-evolution, gradient");
+  command.add_option("--budget", parsed.budget, budget);
   command.add_option("--seed", parsed.seed, "of the search; the inputs' seeds are always secret");
   command.add_option("--threshold", parsed.threshold,
                      "a config is kept if it is faster by more than this (0.01: 1 %)");
@@ -124,8 +141,7 @@ void add_tune(CLI::App& app, Parsed& parsed) {
                               });
   tune.add_option("FILE", parsed.tune.file, "kernel file")->required();
   add_target(tune, parsed.tune.target);
-  tune.add_option("--budget", parsed.budget, "100 (configs), 90s, 10m, 2h, or both: 100,10m");
-  add_search(tune, parsed);
+  add_search(tune, parsed, "100 (configs), 90s, 10m, 2h, or both: 100,10m");
   tune.add_option("--tag", parsed.tune.tag, "name of the history branch autokernel/<tag>");
   tune.add_flag("--fresh", parsed.tune.fresh, "start anew instead of resuming");
   tune.add_flag("--write", parsed.tune.write, "write the winner into the [defaults] of FILE itself");
@@ -136,8 +152,7 @@ void add_tune(CLI::App& app, Parsed& parsed) {
 void add_profile(CLI::App& app, Parsed& parsed) {
   CLI::App& profile = subcommand(app, parsed, "profile", "run a PyTorch model under its profiler and plan it",
                                  [&](Session& s) {
-                                   if (!parsed.python.empty())
-                                     parsed.profile.settings["python"] = parsed.python;
+                                   if (parsed.python) parsed.profile.settings["python"] = *parsed.python;
                                    return run_profile(s, parsed.profile);
                                  });
   profile
@@ -179,9 +194,7 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
   optimize.add_option("TRACE", parsed.optimize.model,
                       "torch.profiler trace, .json or .json.gz (default: the plan of the workspace)");
   optimize.add_option("--top", parsed.optimize.top, "how many sites (default: 5)");
-  optimize.add_option("--budget", parsed.budget,
-                      "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");
-  add_search(optimize, parsed);
+  add_search(optimize, parsed, "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");
   CLI::App& status =
       subcommand(app, parsed, "status", "the campaign's targets: what was reached, what was left and why",
                  [&](Session& s) { return run_status(s, parsed.campaign); });
@@ -216,7 +229,9 @@ void add_about(CLI::App& app, Parsed& parsed) {
       subcommand(app, parsed, "explain", "what a failure kind or a check means, and what to do",
                  [&](Session& s) { return run_explain(s, parsed.explain); });
   explain.add_option("NAME", parsed.explain.topic, "e.g. race, shape.hidden")->required();
-  subcommand(app, parsed, "devices", "list devices", run_devices);
+  CLI::App& devices = subcommand(app, parsed, "devices", "list devices with their limits and peaks",
+                                 [&](Session& s) { return run_devices(s, parsed.devices); });
+  devices.add_flag("--measure", parsed.devices.measure, "measure the peaks of every GPU anew (seconds)");
   subcommand(app, parsed, "doctor", "what is found and missing on this machine, with the remedy", run_doctor);
   subcommand(app, parsed, "config", "every setting with its value and where it comes from", run_config);
   CLI::App& selftest = subcommand(app, parsed, "selftest",
@@ -256,8 +271,8 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"launch", "run",    "record", "revert", "prompt",
-                                           "init",   "verify", "ship",   "replay", "mcp"};
+  constexpr std::string_view kPlanned[] = {"run",    "record", "revert", "prompt", "init",
+                                           "verify", "ship",   "replay", "mcp"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
   for (const CLI::App* sub :

@@ -25,6 +25,7 @@ struct BenchOptions {
   TargetOptions target;
   std::vector<std::string> set;
   bool quick = false;
+  bool explain = false;   ///< also what the compiled code uses and how well
   bool baseline = false;  ///< time PyTorch too
   std::string seed;       ///< hexadecimal; empty: a secret one
 };
@@ -36,6 +37,15 @@ struct CompareOptions {
   std::vector<std::string> set_incumbent, set_candidate;
 };
 Result<int> run_compare(Session& session, const CompareOptions& options);
+
+struct LaunchOptions {
+  std::string file;
+  TargetOptions target;
+  std::vector<std::string> set;
+  std::uint32_t repeats = 1;
+  std::uint64_t seed = 1;
+};
+Result<int> run_launch(Session& session, const LaunchOptions& options);
 
 struct CompileOptions {
   std::string file;
@@ -114,7 +124,10 @@ struct ExplainOptions {
   std::string topic;  ///< a failure kind or the id of a check
 };
 Result<int> run_explain(Session& session, const ExplainOptions& options);
-Result<int> run_devices(Session& session);
+struct DevicesOptions {
+  bool measure = false;  ///< measures the peaks of every GPU anew
+};
+Result<int> run_devices(Session& session, const DevicesOptions& options);
 Result<int> run_doctor(Session& session);
 Result<int> run_config(Session& session);
 

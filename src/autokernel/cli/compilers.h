@@ -9,6 +9,9 @@
 
 namespace ak::cli {
 
+/// NVRTC, with the object cache. Fails where it is not found, or the sandbox is wanted and not there.
+Result<std::unique_ptr<device::Compiler>> make_nvrtc(bool unsafe_no_sandbox);
+
 struct MadeCompiler {
   std::unique_ptr<device::Compiler> compiler;
   DeviceInfo device;  ///< limits of the architecture, for expressions and checks; nothing of it was measured

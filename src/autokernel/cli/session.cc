@@ -1,13 +1,17 @@
 #include "autokernel/cli/session.h"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "autokernel/base/file.h"
+#include "autokernel/cli/compilers.h"
 #include "autokernel/device/cpu/cpu_compiler.h"
 #include "autokernel/device/cpu/cpu_device.h"
+#include "autokernel/device/cuda/cuda_device.h"
+#include "autokernel/device/cuda/driver_api.h"
 #include "autokernel/embed/device_headers.h"
 
 namespace ak::cli {
@@ -39,27 +43,52 @@ std::vector<std::string> split_command(std::string_view text) {
   return words;
 }
 
+Result<worker::RunnerParts> cpu_parts(worker::Role role, bool unsafe_no_sandbox) {
+  cpu::CpuCompilerOptions options;
+  options.cache = cache_directory();
+  auto headers = embed::device_headers();
+  options.device_headers.assign(headers.begin(), headers.end());
+  options.sandbox = unsafe_no_sandbox ? cpu::SandboxMode::kUnsafeOff : cpu::SandboxMode::kRequired;
+  AK_TRY(compiler, cpu::CpuCompiler::create(std::move(options)));
+  worker::RunnerParts parts;
+  parts.compiler = std::move(compiler);
+  if (role == worker::Role::kMeasure) {
+    AK_TRY(made, cpu::CpuDevice::create({}));
+    parts.device = std::move(made);
+  }
+  return parts;
+}
+
+/// "cuda" is the first GPU, "cuda:2" the third.
+Result<int> cuda_ordinal(std::string_view device) {
+  int ordinal = 0;
+  if (device == "cuda") return ordinal;
+  if (device.starts_with("cuda:")) {
+    const std::string_view digits = device.substr(5);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+    if (error == std::errc() && end == digits.data() + digits.size() && ordinal >= 0) return ordinal;
+  }
+  return usage_error("device `{}`: expected auto, cpu or cuda, or cuda:N for the GPU number N", device);
+}
+
+Result<worker::RunnerParts> cuda_parts(worker::Role role, bool unsafe_no_sandbox, int ordinal) {
+  worker::RunnerParts parts;
+  AK_TRY(compiler, make_nvrtc(unsafe_no_sandbox));
+  parts.compiler = std::move(compiler);
+  if (role == worker::Role::kMeasure) {
+    AK_TRY(made, cuda::CudaDevice::create({.compiler = parts.compiler.get(), .ordinal = ordinal}));
+    parts.device = std::move(made);
+  }
+  return parts;
+}
+
 }  // namespace
 
 worker::PartsFactory parts_factory(const std::string& device, bool unsafe_no_sandbox) {
-  return [device, unsafe_no_sandbox]() -> Result<worker::RunnerParts> {
-    if (device != "cpu") {
-      return environment_error(
-          "device `{}`: not supported yet (this build measures on `cpu` and compiles for CUDA with "
-          "`autokernel compile --arch`)",
-          device);
-    }
-    cpu::CpuCompilerOptions options;
-    options.cache = cache_directory();
-    auto headers = embed::device_headers();
-    options.device_headers.assign(headers.begin(), headers.end());
-    options.sandbox = unsafe_no_sandbox ? cpu::SandboxMode::kUnsafeOff : cpu::SandboxMode::kRequired;
-    AK_TRY(compiler, cpu::CpuCompiler::create(std::move(options)));
-    AK_TRY(made, cpu::CpuDevice::create({}));
-    worker::RunnerParts parts;
-    parts.compiler = std::move(compiler);
-    parts.device = std::move(made);
-    return parts;
+  return [device, unsafe_no_sandbox](worker::Role role) -> Result<worker::RunnerParts> {
+    if (device == "cpu") return cpu_parts(role, unsafe_no_sandbox);
+    AK_TRY(ordinal, cuda_ordinal(device));
+    return cuda_parts(role, unsafe_no_sandbox, ordinal);
   };
 }
 
@@ -95,8 +124,8 @@ Result<ledger::Settings> Session::settings(const std::map<std::string, std::stri
 Result<std::string> Session::device_kind() const {
   AK_TRY(values, settings({}));
   std::string kind = values.get_text("device");
-  if (kind == "auto") return std::string("cpu");  // the CUDA device measures nothing yet
-  if (kind != "cpu" && kind != "cuda") {
+  if (kind == "auto") return std::string(cuda::driver_present() ? "cuda" : "cpu");
+  if (kind != "cpu" && kind != "cuda" && !kind.starts_with("cuda:")) {
     return usage_error("device `{}`: expected auto, cpu or cuda", kind);
   }
   return kind;

@@ -44,7 +44,7 @@ class Session {
   /// Flags of a command that are settings (budget, seed, ...), by their names.
   Result<ledger::Settings> settings(const std::map<std::string, std::string>& flags) const;
   std::filesystem::path workspace_folder() const;
-  /// "cpu" (what --device and the settings say; "auto" takes what is usable).
+  /// What --device and the settings say; "auto" is "cuda" where an NVIDIA driver is at work, else "cpu".
   Result<std::string> device_kind() const;
   Result<std::unique_ptr<worker::Pool>> start_pool();
   /// PyTorch's times on this device; nullopt on the CPU device (its kernels are not for speed) and where the
@@ -64,7 +64,9 @@ class Session {
   std::unique_ptr<op::Registry> registry_;
 };
 
-/// Constructs the device and compiler of a kind, for runners. `sandbox` off only with --unsafe-no-sandbox.
+/// Constructs the device and compiler of a kind ("cpu", "cuda", "cuda:1"), for runners. The sandbox is off
+/// only with
+/// --unsafe-no-sandbox.
 worker::PartsFactory parts_factory(const std::string& device, bool unsafe_no_sandbox);
 
 }  // namespace ak::cli

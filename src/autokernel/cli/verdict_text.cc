@@ -119,8 +119,8 @@ std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, c
         "pct_peak_compute: {:.1f}\npct_peak_bandwidth: {:.1f}\nbottleneck: {}\nspeedup_vs_pytorch: {}\n",
         percent(timing->tflops, timing->peak_tflops), percent(timing->gbps, timing->peak_gbps),
         bottleneck(*timing), speedup(*timing));
-    out += fmt::format("peaks: {:.2f} GB/s, {:.3f} TFLOP/s fp32, measured on this device at this footprint\n",
-                       timing->peak_gbps, timing->peak_tflops);
+    out += fmt::format("peaks: {:.2f} GB/s, {:.3f} TFLOP/s {}, measured on this device\n", timing->peak_gbps,
+                       timing->peak_tflops, name(timing->problem.dtype));
   }
   if (verdict.passed) out += fmt::format("worst_error: {:.3g} of the tolerance\n", verdict.worst_error);
   out += fmt::format("peak_vram_mb: {:.1f}\ncompile_s: {:.3f}\nwall_s: {:.3f}\n",

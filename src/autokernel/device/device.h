@@ -53,7 +53,17 @@ struct BufferRef {
   std::uint64_t offset = 0;
 };
 struct NullPointer {};
-using Arg = std::variant<BufferRef, NullPointer, std::int32_t, std::int64_t, float, double>;
+
+/// A TMA descriptor of a contiguous tensor, passed by value (128 bytes). Sizes and box in elements, innermost
+/// last; they have the same rank, 1 to 5.
+struct TensorMap {
+  BufferRef at;
+  DType dtype = DType::kF32;
+  std::vector<std::uint64_t> sizes;
+  std::vector<std::uint32_t> box;
+  int swizzle_bytes = 0;
+};
+using Arg = std::variant<BufferRef, NullPointer, TensorMap, std::int32_t, std::int64_t, float, double>;
 
 struct Launch {
   ModuleId module{};

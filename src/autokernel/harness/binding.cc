@@ -5,7 +5,7 @@
 namespace ak::harness {
 
 Result<device::Launch> bind(const LaunchStep& step, device::ModuleId module, const Binary& binary,
-                            const BufferLookup& lookup) {
+                            const BufferLookup& lookup, const TensorMapLookup& tensor_map) {
   auto entry = std::find_if(binary.entries.begin(), binary.entries.end(),
                             [&](const Entry& each) { return each.name == step.entry; });
   if (entry == binary.entries.end()) return internal_error("the binary has no entry `{}`", step.entry);
@@ -24,7 +24,8 @@ Result<device::Launch> bind(const LaunchStep& step, device::ModuleId module, con
     } else if (std::holds_alternative<NullArg>(arg)) {
       launch.args.push_back(device::NullPointer{});
     } else if (const auto* map = std::get_if<TensorMapArg>(&arg)) {
-      return environment_error("tensor map `{}`: not supported yet on this device", map->name);
+      AK_TRY(bound, tensor_map(map->name));
+      launch.args.push_back(std::move(bound));
     } else {
       std::visit(
           [&](const auto& value) {
@@ -34,6 +35,18 @@ Result<device::Launch> bind(const LaunchStep& step, device::ModuleId module, con
     }
   }
   return launch;
+}
+
+Result<device::TensorMap> tensor_map_of(const TensorMapPlan& plan, device::BufferRef at, DType dtype,
+                                        std::span<const std::int64_t> shape) {
+  if (plan.box.empty()) return usage_error("tensor map {}: the box has no sizes", plan.name);
+  device::TensorMap map{at, dtype, std::vector<std::uint64_t>(plan.box.size(), 1), plan.box,
+                        plan.swizzle_bytes};
+  for (std::size_t i = 0; i < shape.size(); ++i) {  // from the innermost
+    const std::size_t dim = std::min(i, plan.box.size() - 1);
+    map.sizes[plan.box.size() - 1 - dim] *= static_cast<std::uint64_t>(shape[shape.size() - 1 - i]);
+  }
+  return map;
 }
 
 Result<Workspaces> Workspaces::allocate(device::Device& device, const LaunchPlan& plan) {

@@ -51,16 +51,19 @@ Result<CompareArgs> compare_args(const Context& context, const View& y, const Tr
 
 Result<ComparisonResult> compare_with_truth(Context& context, const View& y, const Truth::Output& truth,
                                             DType input_dtype, std::uint64_t poison_seed) {
-  std::vector<double> host(comparison_rows(y, truth));
-  AK_TRY(rows, DeviceBuffer::allocate(context.device,
-                                      {.bytes = host.size() * 8, .access = device::Access::kHidden}));
+  const std::uint64_t doubles = comparison_rows(y, truth);
+  AK_TRY(rows, DeviceBuffer::allocate(context.device, {.bytes = (doubles + kFoldedDoubles) * 8,
+                                                       .access = device::Access::kHidden}));
   AK_TRY(args, compare_args(context, y, truth, input_dtype, rows.ref()));
   args.b = truth.b;
   args.poison_seed = poison_seed;
   AK_TRY(launch, context.trusted.compare(args));
-  device::Step step = std::move(launch);
-  AK_TRY_VOID(run_trusted(context, {&step, 1}));
-  AK_TRY_VOID(context.device.read(rows.ref(), std::as_writable_bytes(std::span(host))));
+  const device::BufferRef folded = rows.ref(doubles * 8);
+  AK_TRY(fold, context.trusted.fold_rows(y.dtype, rows.ref(), doubles / kCompareRowDoubles, folded));
+  const device::Step steps[] = {std::move(launch), std::move(fold)};
+  AK_TRY_VOID(run_trusted(context, steps));
+  std::array<double, kFoldedDoubles> host{};
+  AK_TRY_VOID(context.device.read(folded, std::as_writable_bytes(std::span(host))));
   return summarize_rows(host, true);
 }
 

@@ -27,7 +27,7 @@ std::uint64_t comparison_rows(const View& y, const Truth::Output& truth);
 Result<ComparisonResult> compare_with_truth(Context& context, const View& y, const Truth::Output& truth,
                                             DType input_dtype, std::uint64_t poison_seed);
 
-/// What `rows` (kCompareRowDoubles each) of a comparison say.
+/// What `rows` (kCompareRowDoubles each) of a comparison say, folded on the device or not.
 ComparisonResult summarize_rows(std::span<const double> rows, bool with_norms);
 
 /// Order-independent digest of a tensor's bytes.

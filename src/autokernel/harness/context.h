@@ -11,6 +11,7 @@
 #include "autokernel/core/failure.h"
 #include "autokernel/harness/checks.h"
 #include "autokernel/harness/trusted_kernels.h"
+#include "autokernel/roofline/peaks.h"
 
 namespace ak::harness {
 
@@ -22,8 +23,12 @@ struct Limits {
   std::uint64_t max_elements = std::uint64_t{1} << 32;  ///< of all tensors of a problem
   double max_flops = 0x1p46;
   std::uint64_t multi_draw_elements = std::uint64_t{1} << 24;  ///< above: one draw (DESIGN section 6)
-  std::size_t rotating_sets = 4;
-  std::chrono::milliseconds launch_deadline{10'000};
+  /// Rotating sets of timed rounds: enough to exceed the caches four times, within these bounds.
+  std::size_t fewest_sets = 4, most_sets = 4;
+  /// Groups of timed rounds: at least and at most.
+  std::size_t fewest_groups = 3, most_groups = 24;
+  std::chrono::milliseconds launch_deadline{10'000};  ///< of one launch
+  std::chrono::milliseconds round_deadline{10'000};   ///< of a timed batch
   static Limits for_device(const DeviceInfo& info);
   /// For verdicts with checks off: the sizes that a cheat needs to be seen, and no larger ones.
   Limits small() const;
@@ -37,7 +42,8 @@ struct Context {
   const CheckSet& checks;
   const Clock& clock;
   Limits limits;
-  Rng seeds;  ///< from the job's secret seed
+  Rng seeds;                               ///< from the job's secret seed
+  const roofline::Peaks* peaks = nullptr;  ///< of the device; null: measured at each problem's footprint
 };
 
 }  // namespace ak::harness

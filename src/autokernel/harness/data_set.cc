@@ -62,6 +62,8 @@ Result<DataSet> DataSet::allocate(device::Device& device, const op::Family& fami
           fmt::format("{} of {} (choose a smaller size)", tensor->name, problem.label())));
     }
     view.at = buffer->ref();
+    AK_TRY(shape, op::shape_of(family, *tensor, problem));
+    set.shapes_.emplace(tensor->name, std::move(shape));
     set.views_.emplace(tensor->name, view);
     set.buffers_.push_back(std::move(*buffer));
   }

@@ -26,6 +26,7 @@ class DataSet {
   const std::vector<std::string>& inputs() const { return inputs_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
   const View& view(const std::string& tensor) const { return views_.at(tensor); }
+  const std::vector<std::int64_t>& shape(const std::string& tensor) const { return shapes_.at(tensor); }
   /// nullopt for an absent optional tensor.
   std::optional<device::BufferRef> find(const std::string& tensor) const;
   std::uint64_t bytes() const;
@@ -33,6 +34,7 @@ class DataSet {
  private:
   std::vector<std::string> inputs_, outputs_;
   std::map<std::string, View> views_;
+  std::map<std::string, std::vector<std::int64_t>> shapes_;
   std::vector<DeviceBuffer> buffers_;
 };
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "autokernel/harness/device_peaks.h"
 #include "autokernel/harness/pipeline.h"
 #include "autokernel/harness/signature.h"
 #include "autokernel/kernel/space.h"
+#include "autokernel/roofline/peak_store.h"
 
 namespace ak::harness {
 namespace {
@@ -53,7 +55,12 @@ Result<Verdict> Harness::judge(const Job& job) {
       Rng(job.seed)};
   if (!checks_.complete()) context.limits = context.limits.small();
   // A hang then meets the supervisor's deadline alone.
-  if (!checks_.on("fault")) context.limits.launch_deadline = std::chrono::hours(1);
+  if (!checks_.on("fault"))
+    context.limits.launch_deadline = context.limits.round_deadline = std::chrono::hours(1);
+  if (job.depth == Depth::kFull) {
+    AK_TRY(known, peaks());
+    context.peaks = known;
+  }
   Verdict verdict;
   verdict.device = device_.info();
   verdict.selftest = !checks_.complete();
@@ -61,6 +68,21 @@ Result<Verdict> Harness::judge(const Job& job) {
   AK_TRY_VOID(pipeline.run());
   verdict.wall_s = seconds_between(start, clock_.now());
   return verdict;
+}
+
+Result<const roofline::Peaks*> Harness::peaks() {
+  // On the CPU the bandwidth depends on the footprint, and each problem has its own.
+  if (peaks_ || !device_.info().cold_cache) return peaks_ ? &*peaks_ : nullptr;
+  Log log(LogLevel::kWarning);
+  const roofline::PeakStore store(peak_folder_, log);
+  if (!peak_folder_.empty()) peaks_ = store.load(device_.info().uuid);
+  if (peaks_) return &*peaks_;
+  AK_TRY(measured, measure_device_peaks(device_, compiler_, clock_));
+  peaks_ = std::move(measured);
+  if (!peak_folder_.empty()) {
+    if (Status saved = store.save(*peaks_); !saved) log.warning("{}", saved.error().message);
+  }
+  return &*peaks_;
 }
 
 Result<std::vector<FamilyFinding>> Harness::check_family(const std::string& op, std::uint64_t seed) {

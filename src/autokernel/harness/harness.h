@@ -6,12 +6,15 @@
 //   Harness harness(device, compiler, registry, CheckSet::all(), clock);
 //   AK_TRY(verdict, harness.judge(job));   // an Error means the environment, not the candidate
 
+#include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "autokernel/base/clock.h"
 #include "autokernel/core/verdict.h"
 #include "autokernel/harness/checks.h"
 #include "autokernel/harness/context.h"
+#include "autokernel/harness/device_peaks.h"
 #include "autokernel/harness/family_check.h"
 #include "autokernel/harness/job.h"
 #include "autokernel/harness/reference.h"
@@ -22,16 +25,20 @@ namespace ak::harness {
 class Harness {
  public:
   Harness(device::Device& device, device::Compiler& compiler, const op::Registry& registry, CheckSet checks,
-          const Clock& clock)
+          const Clock& clock, std::filesystem::path peak_folder = {})
       : device_(device),
         compiler_(compiler),
         registry_(registry),
         checks_(std::move(checks)),
         clock_(clock),
+        peak_folder_(std::move(peak_folder)),
         trusted_(device, compiler),
         references_(device, compiler) {}
 
   Result<Verdict> judge(const Job& job);
+  /// Of a device whose caches can be made cold: from `peak_folder`, or measured once and kept there. Null for
+  /// others.
+  Result<const roofline::Peaks*> peaks();
   /// `autokernel ops check`: what is wrong with a family; empty: nothing.
   Result<std::vector<FamilyFinding>> check_family(const std::string& op, std::uint64_t seed);
 
@@ -41,6 +48,8 @@ class Harness {
   const op::Registry& registry_;
   CheckSet checks_;
   const Clock& clock_;
+  std::filesystem::path peak_folder_;
+  std::optional<roofline::Peaks> peaks_;
   TrustedKernels trusted_;
   References references_;
 };

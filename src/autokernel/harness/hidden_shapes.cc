@@ -4,6 +4,8 @@
 #include <charconv>
 #include <set>
 
+#include "autokernel/harness/sizes.h"
+
 namespace ak::harness {
 namespace {
 
@@ -28,11 +30,7 @@ std::vector<std::int64_t> interesting(const Config& config, std::int64_t like) {
 }
 
 Result<bool> is_small(const op::Family& family, const Problem& problem) {
-  std::uint64_t elements = 0;
-  for (const op::TensorSpec& tensor : family.tensors) {
-    AK_TRY(count, op::element_count(family, tensor, problem));
-    elements += count;
-  }
+  AK_TRY(elements, total_elements(family, problem));
   AK_TRY(flops, op::useful_flops(family, problem));
   return elements <= kMaxElements && flops <= kMaxFlops;
 }

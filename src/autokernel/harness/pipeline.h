@@ -49,6 +49,7 @@ class Pipeline {
   Outcome time_problem(const TargetProblem& target_problem, const op::Draw& draw);
   Result<Timing> make_timing(const TargetProblem& target_problem, const TimedRounds& rounds);
   Status measure_floor(Timing& timing, std::uint64_t execution_bytes, std::size_t sets);
+  Status floor_of_peaks(Timing& timing, const roofline::Peaks& peaks);
 
   /// Verifies one problem under several draws.
   Outcome verify(const Problem& problem, std::span<const op::Draw* const> draws, Stage stage,

@@ -11,7 +11,12 @@ Limits Limits::for_device(const DeviceInfo& info) {
     limits.max_elements = (std::uint64_t{1} << 21) + (std::uint64_t{1} << 19);
     limits.max_flops = 0x1p28;
   } else {
-    limits.rotating_sets = 16;
+    limits.launch_deadline = std::chrono::seconds(3);  // a hang is found this late
+    limits.fewest_sets = 2;
+    limits.most_sets = 64;
+    limits.most_groups = 5;  // 10 rounds of each kernel, of very slow ones 6
+    // In and out, r, S and one I in fp64, b: 40 bytes an element at most, in 80 % of the memory.
+    if (info.memory_bytes > 0) limits.max_elements = std::min(limits.max_elements, info.memory_bytes / 50);
   }
   return limits;
 }

@@ -3,6 +3,7 @@
 
 #include "autokernel/harness/peaks.h"
 #include "autokernel/harness/pipeline.h"
+#include "autokernel/roofline/floor.h"
 #include "autokernel/stats/paired.h"
 #include "autokernel/stats/summary.h"
 
@@ -56,7 +57,9 @@ Result<Timing> Pipeline::make_timing(const TargetProblem& target_problem, const 
   timing.problem_id = target_problem.id;
   timing.size = problem.label();
   timing.problem = problem;
-  timing.l2 = context_.device.info().cold_cache ? CacheState::kCold : CacheState::kWarm;
+  const bool beyond_cache = rounds.footprint_bytes >= 4 * context_.device.info().l2_bytes;
+  timing.l2 = context_.device.info().cold_cache && beyond_cache ? CacheState::kCold : CacheState::kWarm;
+  if (!rounds.cold_us.empty()) timing.cold_us = stats::median(rounds.cold_us);
   timing.footprint_bytes = static_cast<double>(rounds.footprint_bytes);
   timing.rounds_us = rounds.candidate_us;
   timing.incumbent_rounds_us = rounds.incumbent_us;
@@ -77,6 +80,7 @@ Result<Timing> Pipeline::make_timing(const TargetProblem& target_problem, const 
 Status Pipeline::measure_floor(Timing& timing, std::uint64_t execution_bytes, std::size_t sets) {
   if (job_.depth == Depth::kTrial)
     return {};  // a sweep's trials are judged against each other; the winner here
+  if (context_.peaks != nullptr) return floor_of_peaks(timing, *context_.peaks);
   AK_TRY(bandwidth, measure_bandwidth(context_, execution_bytes, sets));
   AK_TRY(tflops, measure_multiply_add_tflops(context_));
   timing.peak_gbps = bandwidth.best();
@@ -84,6 +88,20 @@ Status Pipeline::measure_floor(Timing& timing, std::uint64_t execution_bytes, st
   AK_TRY(bytes, op::compulsory_bytes(context_.family, timing.problem));
   AK_TRY(flops, op::useful_flops(context_.family, timing.problem));
   timing.floor_us = std::max(bytes / timing.peak_gbps / 1e3, flops / timing.peak_tflops / 1e6);
+  return {};
+}
+
+/// With peaks that were measured once for the device. A time that the caches had a part in has no floor.
+Status Pipeline::floor_of_peaks(Timing& timing, const roofline::Peaks& peaks) {
+  AK_TRY(bytes, op::compulsory_bytes(context_.family, timing.problem));
+  AK_TRY(flops, op::useful_flops(context_.family, timing.problem));
+  const std::optional<roofline::Floor> floor =
+      roofline::floor_us({.bytes = bytes, .flops = flops, .footprint_bytes = timing.footprint_bytes},
+                         timing.problem.dtype, peaks);
+  if (!floor) return {};
+  timing.peak_gbps = floor->peak_gbps;
+  timing.peak_tflops = floor->peak_tflops.value_or(0);
+  if (timing.l2 == CacheState::kCold) timing.floor_us = floor->us;
   return {};
 }
 
@@ -95,8 +113,8 @@ Outcome Pipeline::plausibility() {
     for (int ask = 0; ask < kAsksBeforeImpossible && timing.time.median_us < kImpossible * *timing.floor_us;
          ++ask) {
       Timing again = timing;
-      auto bytes = static_cast<std::uint64_t>(timing.footprint_bytes) / context_.limits.rotating_sets;
-      AK_TRY_VOID(measure_floor(again, bytes, context_.limits.rotating_sets));
+      const std::size_t sets = context_.limits.fewest_sets;
+      AK_TRY_VOID(measure_floor(again, static_cast<std::uint64_t>(timing.footprint_bytes) / sets, sets));
       *timing.floor_us = std::min(*timing.floor_us, *again.floor_us);
       timing.peak_gbps = std::max(timing.peak_gbps, again.peak_gbps);
       timing.peak_tflops = std::max(timing.peak_tflops, again.peak_tflops);

@@ -4,16 +4,17 @@
 #include <numeric>
 
 #include "autokernel/harness/comparison.h"
+#include "autokernel/stats/summary.h"
 
 namespace ak::harness {
 namespace {
 
+constexpr std::size_t kMaxGroup = 4;  // rounds that are run in one call: A B B A, or B B alone
+constexpr std::size_t kColdRounds = 5;
+constexpr double kSlowUs = 10'000;   // a kernel whose time the caches do not decide
 constexpr double kClockAlarm = 1.5;  // wall time / device time of a round; HARNESS.md, time.clock
 constexpr double kClockNoted = 1.05;
 constexpr double kClockLeastUs = 100;  // shorter executions are mostly the cost of their launch
-constexpr std::size_t kMaxGroup = 4;   // rounds that are run in one call: A B B A, or B B alone
-constexpr std::size_t kMinGroups = 3;  // 6 rounds of the candidate: the fewest that tell their own spread
-constexpr std::size_t kMaxGroups = 24;
 constexpr std::size_t kExtraContents = 2;
 
 /// What each rotating set may hold: a seed and the truth for it.
@@ -47,6 +48,11 @@ class RotatingTimer {
   /// `incumbent[k]`: whose outputs round k holds.
   Outcome check_group(const std::vector<bool>& incumbent);
   std::vector<std::size_t> pick_contents();
+  std::size_t wanted_sets(std::uint64_t set_bytes) const;
+  /// How many contents beyond the sets the memory allows.
+  std::size_t extra_contents() const;
+  Outcome run_cold(TimedRounds& result);
+  void note_throttling(const device::TimeOutcome& outcome, TimedRounds& result) const;
   /// time.clock: the host's clock and the device's agree.
   std::optional<Failure> check_clock(TimedRounds& result) const;
 
@@ -57,8 +63,9 @@ class RotatingTimer {
   std::vector<BoundSet> candidate_, incumbent_;
   std::vector<Content> contents_;
   std::vector<double> clock_ratios_;        // wall / device time, of rounds that are long enough
-  std::vector<DeviceBuffer> row_buffers_;   // one a (slot, set, output)
+  std::vector<DeviceBuffer> row_buffers_;   // by output; used again by every comparison
   std::vector<std::uint64_t> row_doubles_;  // by output
+  std::optional<DeviceBuffer> folded_;      // kFoldedDoubles for each (slot, set, output)
 };
 
 Status RotatingTimer::bind_sets(const Prepared& prepared, std::vector<BoundSet>& into) {
@@ -82,24 +89,40 @@ Status RotatingTimer::add_content() {
 }
 
 Status RotatingTimer::prepare() {
-  for (std::size_t i = 0; i < context_.limits.rotating_sets; ++i) {
+  do {
     AK_TRY(set, DataSet::allocate(context_.device, context_.family, request_.problem, allowed(context_, {})));
     sets_.push_back(std::move(set));
-  }
+  } while (sets_.size() < wanted_sets(sets_[0].bytes()));
   AK_TRY_VOID(bind_sets(request_.candidate, candidate_));
   if (request_.incumbent != nullptr) AK_TRY_VOID(bind_sets(*request_.incumbent, incumbent_));
-  for (std::size_t i = 0; i < sets_.size() + kExtraContents; ++i) AK_TRY_VOID(add_content());
+  AK_TRY_VOID(add_content());
+  const std::size_t wanted = sets_.size() + extra_contents();
+  while (contents_.size() < wanted) AK_TRY_VOID(add_content());
   for (const std::string& output : sets_[0].outputs()) {
     row_doubles_.push_back(comparison_rows(sets_[0].view(output), contents_[0].truth.outputs().at(output)));
   }
-  for (std::size_t slot = 0; slot < kMaxGroup * sets_.size(); ++slot) {
-    for (std::uint64_t doubles : row_doubles_) {
-      AK_TRY(rows, DeviceBuffer::allocate(context_.device,
-                                          {.bytes = doubles * 8, .access = device::Access::kHidden}));
-      row_buffers_.push_back(std::move(rows));
-    }
+  for (std::uint64_t doubles : row_doubles_) {
+    AK_TRY(rows, DeviceBuffer::allocate(context_.device,
+                                        {.bytes = doubles * 8, .access = device::Access::kHidden}));
+    row_buffers_.push_back(std::move(rows));
   }
+  const std::uint64_t comparisons = kMaxGroup * sets_.size() * row_doubles_.size();
+  AK_TRY(folded, DeviceBuffer::allocate(context_.device, {.bytes = comparisons * kFoldedDoubles * 8,
+                                                          .access = device::Access::kHidden}));
+  folded_ = std::move(folded);
   return {};
+}
+
+std::size_t RotatingTimer::wanted_sets(std::uint64_t set_bytes) const {
+  const std::uint64_t wanted =
+      4 * context_.device.info().l2_bytes / std::max<std::uint64_t>(1, set_bytes) + 1;
+  return std::clamp<std::uint64_t>(wanted, context_.limits.fewest_sets, context_.limits.most_sets);
+}
+
+std::size_t RotatingTimer::extra_contents() const {
+  const std::uint64_t needed =
+      sets_.size() * sets_[0].bytes() + (sets_.size() + kExtraContents) * contents_[0].truth.bytes();
+  return needed <= context_.device.info().memory_bytes / 10 * 7 ? kExtraContents : 0;
 }
 
 std::vector<std::size_t> RotatingTimer::pick_contents() {
@@ -124,11 +147,15 @@ Result<device::Round> RotatingTimer::round(const std::vector<BoundSet>& bound,
     round.before.insert(round.before.end(), poisoned.begin(), poisoned.end());
     for (std::size_t o = 0; o < sets_[i].outputs().size(); ++o) {
       const std::string& output = sets_[i].outputs()[o];
-      device::BufferRef rows = row_buffers_[(slot * sets_.size() + i) * row_doubles_.size() + o].ref();
+      device::BufferRef rows = row_buffers_[o].ref();
       AK_TRY(args, compare_args(context_, sets_[i].view(output), content.truth.outputs().at(output),
                                 request_.problem.dtype, rows));
       AK_TRY(compare, context_.trusted.compare(args));
       round.after.push_back(std::move(compare));
+      const std::uint64_t at = ((slot * sets_.size() + i) * row_doubles_.size() + o) * kFoldedDoubles * 8;
+      AK_TRY(fold, context_.trusted.fold_rows(sets_[i].view(output).dtype, rows,
+                                              row_doubles_[o] / kCompareRowDoubles, folded_->ref(at)));
+      round.after.push_back(std::move(fold));
     }
     round.timed.insert(round.timed.end(), bound[i].timed.begin(), bound[i].timed.end());
   }
@@ -138,11 +165,12 @@ Result<device::Round> RotatingTimer::round(const std::vector<BoundSet>& bound,
 
 Outcome RotatingTimer::check_group(const std::vector<bool>& incumbent) {
   if (!context_.checks.on("time.rotate")) return std::optional<Failure>();
+  std::vector<double> host(incumbent.size() * sets_.size() * row_doubles_.size() * kFoldedDoubles);
+  AK_TRY_VOID(context_.device.read(folded_->ref(), std::as_writable_bytes(std::span(host))));
   for (std::size_t i = 0; i < incumbent.size() * sets_.size() * row_doubles_.size(); ++i) {
     std::size_t output = i % row_doubles_.size();
-    std::vector<double> host(row_doubles_[output]);
-    AK_TRY_VOID(context_.device.read(row_buffers_[i].ref(), std::as_writable_bytes(std::span(host))));
-    ComparisonResult found = summarize_rows(host, false);
+    ComparisonResult found =
+        summarize_rows(std::span<const double>(host).subspan(i * kFoldedDoubles, kFoldedDoubles), false);
     if (found.bad == 0) continue;
     bool of_incumbent = incumbent[i / (sets_.size() * row_doubles_.size())];
     return std::optional(Failure{
@@ -169,7 +197,7 @@ Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
     AK_TRY(each, round(incumbent[k] ? incumbent_ : candidate_, contents, k));
     rounds.push_back(std::move(each));
   }
-  device::Device::TimeLimits limits{context_.limits.launch_deadline, std::chrono::minutes(2), rounds.size()};
+  device::Device::TimeLimits limits{context_.limits.round_deadline, std::chrono::minutes(2), rounds.size()};
   AK_TRY(outcome, context_.device.time(rounds, limits));
   if (outcome.fault) {
     return std::optional(Failure{Stage::kTime, outcome.fault->kind, outcome.fault->check,
@@ -183,6 +211,7 @@ Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
   bool measurable = std::all_of(outcome.rounds.begin(), outcome.rounds.end(),
                                 [](const device::RoundTime& each) { return each.us > 0; });
   if (!measurable) return failed;
+  note_throttling(outcome, result);
   for (std::size_t k = 0; k < incumbent.size(); ++k) {
     const device::RoundTime& time = outcome.rounds[k];
     const auto repeats = static_cast<double>(rounds[k].repeats);
@@ -202,13 +231,13 @@ Result<TimedOutcome> RotatingTimer::run() {
   auto start = context_.clock.now();
   AK_TRY(warm_up, run_group(WarmUp::kYes, result));  // fills caches, wakes the clock
   if (warm_up) return TimedOutcome(std::move(*warm_up));
-  for (std::size_t group = 0; group < kMaxGroups; ++group) {
-    bool enough = result.candidate_us.size() >= kMinGroups * 2;
+  for (std::size_t group = 0; group < context_.limits.most_groups; ++group) {
+    bool enough = result.candidate_us.size() >= context_.limits.fewest_groups * 2;
     if (enough && seconds_between(start, context_.clock.now()) > request_.budget_s) break;
     AK_TRY(failed, run_group(WarmUp::kNo, result));
     if (failed) return TimedOutcome(std::move(*failed));
   }
-  if (result.candidate_us.size() < kMinGroups * 2) {
+  if (result.candidate_us.size() < context_.limits.fewest_groups * 2) {
     return TimedOutcome(
         Failure{Stage::kTime, FailureKind::kUnsupported, "time.clock",
                 fmt::format("{}: too short to be told from the cost of a launch on this machine; time a "
@@ -216,7 +245,35 @@ Result<TimedOutcome> RotatingTimer::run() {
                             request_.problem.label())});
   }
   if (auto failed = check_clock(result)) return TimedOutcome(std::move(*failed));
+  AK_TRY(failed, run_cold(result));
+  if (failed) return TimedOutcome(std::move(*failed));
   return TimedOutcome(std::move(result));
+}
+
+/// One execution at a time, each after a read flush of L2.
+Outcome RotatingTimer::run_cold(TimedRounds& result) {
+  if (!context_.device.info().cold_cache) return std::optional<Failure>();
+  device::Round round;
+  round.before.push_back(device::Scrub{device::Scrub::What::kL2});
+  round.timed = candidate_[0].timed;
+  const bool slow = stats::median(result.candidate_us) > kSlowUs;
+  const std::vector<device::Round> rounds(slow ? 1 : kColdRounds, round);
+  AK_TRY(outcome, context_.device.time(
+                      rounds, {context_.limits.round_deadline, std::chrono::minutes(2), kColdRounds}));
+  if (outcome.fault) {
+    return std::optional(Failure{Stage::kTime, outcome.fault->kind, outcome.fault->check,
+                                 fmt::format("{}: {}", request_.problem.label(), outcome.fault->message)});
+  }
+  for (const device::RoundTime& each : outcome.rounds) result.cold_us.push_back(each.us);
+  return std::optional<Failure>();
+}
+
+void RotatingTimer::note_throttling(const device::TimeOutcome& outcome, TimedRounds& result) const {
+  const bool throttled = std::any_of(outcome.rounds.begin(), outcome.rounds.end(),
+                                     [](const device::RoundTime& each) { return each.throttled; });
+  if (!throttled || !result.flags.empty()) return;
+  result.flags.push_back(fmt::format("{}: the device slowed itself down (power or heat) while it was timed",
+                                     request_.problem.label()));
 }
 
 std::optional<Failure> RotatingTimer::check_clock(TimedRounds& result) const {

@@ -14,7 +14,7 @@ std::vector<std::string> entries_of(std::string_view file) {
   if (file == "generate.cu") {
     return {"ak_generate", "ak_generate_int64", "ak_generate_int32", "ak_spike", "ak_scale", "ak_zero_rows"};
   }
-  if (file == "check.cu") return {"ak_poison", "ak_compare"};
+  if (file == "check.cu") return {"ak_poison", "ak_compare", "ak_fold_rows"};
   return {"ak_digest", "ak_copy", "ak_read", "ak_multiply_add"};
 }
 
@@ -207,6 +207,17 @@ Result<device::Launch> TrustedKernels::compare(const CompareArgs& args) {
                  largest_finite(dtype),
                  as_signed(args.poison_seed),
                  args.rows};
+  return launch;
+}
+
+Result<device::Launch> TrustedKernels::fold_rows(DType dtype, device::BufferRef rows, std::uint64_t count,
+                                                 device::BufferRef out) {
+  AK_TRY(loaded, module("check.cu", dtype));
+  device::Launch launch;
+  launch.module = loaded->id;
+  launch.entry = loaded->entries.at("ak_fold_rows");
+  launch.block = {device_.info().natural_block, 1, 1};
+  launch.args = {rows, as_signed(count), out};
   return launch;
 }
 

@@ -35,6 +35,7 @@ struct CompareArgs {
   device::BufferRef rows;         ///< kCompareRowDoubles doubles a row
 };
 inline constexpr std::size_t kCompareRowDoubles = 9;
+inline constexpr std::size_t kFoldedDoubles = 2 * kCompareRowDoubles;
 
 class TrustedKernels {
  public:
@@ -45,6 +46,9 @@ class TrustedKernels {
   Result<device::Launch> poison(const View& out, std::uint64_t seed, Poison kind);
   Result<device::Launch> probe(const View& tensor, const op::Probe& probe, std::uint64_t seed);
   Result<device::Launch> compare(const CompareArgs& args);
+  /// Folds `count` rows of a comparison into two: those with S > 0 and those with S = 0.
+  Result<device::Launch> fold_rows(DType dtype, device::BufferRef rows, std::uint64_t count,
+                                   device::BufferRef out);
   /// Writes ceil(bytes / 2048) partial sums of 8 bytes.
   Result<device::Launch> digest(device::BufferRef from, std::uint64_t bytes, device::BufferRef partials);
   Result<device::Launch> copy(device::BufferRef from, device::BufferRef to, std::uint64_t bytes);

@@ -18,6 +18,16 @@ std::uint64_t tensor_seed(std::uint64_t seed, std::size_t index) {
   return Rng(seed + 0x9e3779b97f4a7c15ULL * (index + 1)).next();
 }
 
+Result<device::TensorMap> bound_tensor_map(const LaunchPlan& plan, const DataSet& data,
+                                           const std::string& name) {
+  const auto found = std::find_if(plan.tensor_maps.begin(), plan.tensor_maps.end(),
+                                  [&](const TensorMapPlan& each) { return each.name == name; });
+  if (found == plan.tensor_maps.end()) return internal_error("the plan has no tensor map {}", name);
+  const std::optional<device::BufferRef> at = data.find(found->tensor);
+  if (!at) return usage_error("tensor map {}: the problem has no tensor {}", name, found->tensor);
+  return tensor_map_of(*found, *at, data.view(found->tensor).dtype, data.shape(found->tensor));
+}
+
 }  // namespace
 
 Status run_trusted(Context& context, std::span<const device::Step> steps) {
@@ -64,10 +74,13 @@ Result<std::vector<device::Step>> candidate_steps(const Prepared& prepared, cons
                                                   const Workspaces& workspaces) {
   std::vector<device::Step> steps = workspaces.zeroing();
   for (const LaunchStep& step : prepared.plan.steps) {
-    AK_TRY(launch, bind(step, prepared.module, *prepared.binary, [&](const std::string& name) {
-             std::optional<device::BufferRef> ref = workspaces.find(name);
-             return ref ? ref : data.find(name);
-           }));
+    AK_TRY(launch, harness::bind(
+                       step, prepared.module, *prepared.binary,
+                       [&](const std::string& name) {
+                         std::optional<device::BufferRef> ref = workspaces.find(name);
+                         return ref ? ref : data.find(name);
+                       },
+                       [&](const std::string& name) { return bound_tensor_map(prepared.plan, data, name); }));
     steps.push_back(std::move(launch));
   }
   return steps;

@@ -15,7 +15,7 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 }
 
 std::string literal_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? fmt::format("'{}'", value.get<std::string>()) : value.dump();
 }
 
 /// The names that the steps' arguments and results give to what a table may refer to.

@@ -90,8 +90,7 @@ class StepParser {
   Result<MatchArgument> quoted() {
     const std::size_t end = text_.find('\'', at_ + 1);
     if (end == std::string_view::npos) return wrong("a closing quote");
-    MatchArgument literal{
-        MatchArgument::Kind::kLiteral, std::string(text_.substr(at_ + 1, end - at_ - 1)), {}};
+    MatchArgument literal{MatchArgument::Kind::kLiteral, std::string(text_.substr(at_, end - at_ + 1)), {}};
     at_ = end + 1;
     return literal;
   }

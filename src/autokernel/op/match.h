@@ -23,7 +23,7 @@ struct MatchArgument {
     kList,        ///< [a, b]: a list of names
   };
   Kind kind = Kind::kName;
-  std::string text;                  ///< of a list of names: empty
+  std::string text;                  ///< 'text' with its quotes; of a list of names: empty
   std::vector<MatchArgument> items;  ///< of a list of names
 };
 
@@ -49,7 +49,7 @@ struct Match {
       transposed;  ///< flag -> argument of which it says that it is a transposed view
   std::string
       channels_last;  ///< flag that is 1 where the first tensor's memory format is channels_last; or empty
-  std::map<std::string, std::string> require;  ///< argument -> literal
+  std::map<std::string, std::string> require;  ///< argument -> literal, as in steps
   std::vector<std::string> flatten;            ///< tensors whose leading dims are merged
   std::vector<std::string> halves;             ///< tensors that are the first half of the argument's last dim
   std::vector<std::string> absent;             ///< arguments that must not be given

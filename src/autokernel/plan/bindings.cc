@@ -255,6 +255,8 @@ class ProblemBinder {
   std::vector<std::string> assumed_;
 };
 
+std::string quoted(std::string_view text) { return fmt::format("'{}'", text); }
+
 }  // namespace
 
 const Argument* Bindings::find(std::string_view name) const {
@@ -265,15 +267,17 @@ const Argument* Bindings::find(std::string_view name) const {
 }
 
 bool literal_fits(std::string_view literal, const Argument& argument, std::size_t rank) {
-  const auto wanted = numbers_of(literal);
-  // Numbers and truth values are recorded where they are given; texts never are.
-  if (argument.kind == Argument::Kind::kNone) return !wanted && literal != "true" && literal != "false";
   if (argument.kind == Argument::Kind::kList) return false;
+  if (literal.starts_with('\''))
+    return argument.kind == Argument::Kind::kNone || quoted(argument.value) == literal;
+  // Numbers and truth values are recorded where they are given.
+  if (argument.kind == Argument::Kind::kNone) return literal == "none";
+  const auto wanted = numbers_of(literal);
   if (argument.value.empty()) return wanted && argument.dims.empty();
   if (literal == "true") return argument.value == "True" || argument.value == "1";
   if (literal == "false") return argument.value == "False" || argument.value == "0";
   const auto recorded = numbers_of(argument.value);
-  if (!wanted || !recorded) return literal == argument.value;
+  if (!wanted || !recorded) return false;
   const auto from_the_end = [&](double number) {
     return number < 0 && std::nearbyint(number) == number ? number + static_cast<double>(rank) : number;
   };

@@ -31,7 +31,8 @@ bool literal_fits(std::string_view literal, const Argument& argument, std::size_
 
 struct BoundProblem {
   Problem problem;
-  std::vector<std::string> assumed;  ///< scalars and flags that were not recorded: the family's defaults
+  /// Scalars, flags and texts ("'none' of aten::gelu") that were not recorded: defaults.
+  std::vector<std::string> assumed;
 };
 
 /// The problem of a match, or nullopt where shapes, dtypes or values do not fit the family.

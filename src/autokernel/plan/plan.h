@@ -33,8 +33,7 @@ struct PlanSite {
   int priority = 0;                    ///< 1 is the first to optimize; 0: not worthwhile
   std::vector<std::string> aten;       ///< ops that it consists of
   std::vector<std::string> kernels;    ///< the longest-running first
-  std::vector<std::string>
-      assumed;  ///< scalars and flags that the trace does not tell: defaults (not in the JSON)
+  std::vector<std::string> assumed;    ///< what the trace does not tell: defaults; in the stored plan only
 };
 
 struct AtenShare {
@@ -60,6 +59,8 @@ Result<Plan> make_plan(const Trace& trace, const CallTree& tree, const MatchedTr
 std::vector<const PlanSite*> by_priority(const Plan& plan);
 
 Json to_json(const Plan& plan);
+/// With what was assumed, for `plan_from_json` of later commands.
+Json stored_json(const Plan& plan);
 /// Checked against the families: a plan of another version, or of families that are not there, is an error.
 Result<Plan> plan_from_json(const Json& json, const std::string& what, const op::Registry& registry);
 

@@ -89,6 +89,7 @@ Result<RawSite> raw_site(const Json& json, const std::string& what) {
   in.read("priority", site.priority);
   in.read("aten", site.aten);
   in.read("kernels", site.kernels);
+  if (json.contains("assumed")) in.read("assumed", site.assumed);
   return in.finish(std::move(raw));
 }
 
@@ -127,6 +128,14 @@ Json to_json(const Plan& plan) {
           {"model_ceiling", json_number(plan.model_ceiling)},
           {"other", to_json(plan.other, false)},
           {"by_aten", to_json(plan.by_aten, true)}};
+}
+
+Json stored_json(const Plan& plan) {
+  Json json = to_json(plan);
+  for (std::size_t i = 0; i < plan.sites.size(); ++i) {
+    if (!plan.sites[i].assumed.empty()) json["sites"][i]["assumed"] = plan.sites[i].assumed;
+  }
+  return json;
 }
 
 Result<Plan> plan_from_json(const Json& json, const std::string& what, const op::Registry& registry) {

@@ -26,6 +26,7 @@ std::optional<BoundProblem> StepBinder::run() {
 bool StepBinder::bind_from(std::size_t step) {
   if (step == match_.steps.size()) {
     found_ = bind_problem(family_, match_, bindings_);
+    if (found_) note_texts();
     return found_.has_value();
   }
   const std::size_t before = bindings_.size();
@@ -38,6 +39,18 @@ bool StepBinder::bind_from(std::size_t step) {
   }
   // Some other view of the same kind: the step's own was not seen.
   return traits_.views.contains(match_.steps[step].op) && bind_from(step + 1);
+}
+
+/// Texts such as 'tanh' are never recorded: the match's own are assumed.
+void StepBinder::note_texts() {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const op::MatchStep& step = match_.steps[i];
+    for (std::size_t k = 0; steps_[i] != nullptr && k < std::min(step.arguments.size(), steps_[i]->size());
+         ++k) {
+      if (step.arguments[k].text.starts_with('\'') && (*steps_[i])[k].value.empty())
+        found_->assumed.push_back(fmt::format("{} of {}", step.arguments[k].text, step.op));
+    }
+  }
 }
 
 bool StepBinder::bind_step(std::size_t step, bool swapped) {

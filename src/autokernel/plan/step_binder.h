@@ -29,6 +29,7 @@ class StepBinder {
 
  private:
   bool bind_from(std::size_t step);
+  void note_texts();
   bool bind_step(std::size_t step, bool swapped);
   bool bind_argument(std::size_t step, const op::MatchArgument& pattern, const Argument& argument,
                      std::size_t rank);

@@ -9,41 +9,122 @@
 namespace ak::roofline {
 namespace {
 
-constexpr std::uint64_t kAnyFootprint = 1;
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == ' ' || c == '-' || c == '_') {
+      if (!words.back().empty()) words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
 
-Result<Peaks> read_peaks(const Json& gpu, std::string_view name) {
-  const std::string what = fmt::format("data/gpus.toml: {}", name);
-  AK_TRY(fields, JsonReader::object(gpu, what));
-  AK_TRY(gbps, fields.get_double("memory_gbps"));
-  AK_TRY(rates, fields.get_object("matrix_tflops"));
+bool contains_all(const std::vector<std::string>& all, const std::vector<std::string>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& word) {
+    return std::find(all.begin(), all.end(), word) != all.end();
+  });
+}
+
+Result<GpuFigures> gpu_from(const Json& json, const std::string& what) {
+  AK_TRY(fields, JsonReader::object(json, what));
+  GpuFigures gpu;
+  AK_TRY(name, fields.get_string("name"));
+  AK_TRY(arch, fields.get_string("arch"));
+  AK_TRY(source, fields.get_string("source"));
+  AK_TRY(matches, fields.get_array("match"));
+  AK_TRY(multiprocessors, fields.get_int("multiprocessors"));
+  AK_TRY(memory, fields.get_double("memory_gib"));
+  AK_TRY(l2, fields.get_double("l2_mib"));
+  AK_TRY(gbps, fields.get_double("gbps"));
+  AK_TRY(rates, fields.get_object("tflops"));
+  for (const Json& each : *matches) {
+    if (!each.is_string()) return usage_error("{}.match: expected texts", what);
+    gpu.match.push_back(each.get<std::string>());
+  }
+  for (const auto& [type, rate] : rates->items()) {
+    if (!rate.is_number() || rate.get<double>() <= 0)
+      return usage_error("{}.tflops.{}: expected a rate", what, type);
+    gpu.tflops[type] = rate.get<double>();
+  }
+  if (multiprocessors <= 0 || memory <= 0 || l2 <= 0 || gbps <= 0) {
+    return usage_error("{}: every figure must be positive", what);
+  }
+  gpu.name = std::move(name);
+  gpu.arch = std::move(arch);
+  gpu.source = std::move(source);
+  gpu.multiprocessors = static_cast<std::uint32_t>(multiprocessors);
+  gpu.memory_gib = memory;
+  gpu.l2_mib = l2;
+  gpu.gbps = gbps;
+  return gpu;
+}
+
+Peaks peaks_from(const GpuFigures& gpu, double scale, Source source) {
   Peaks peaks;
-  peaks.device_name = name;
-  peaks.bandwidths.push_back({kAnyFootprint, gbps, gbps, Source::kTable});
-  for (const auto& [key, value] : rates->items()) {
-    const std::optional<DType> dtype = dtype_from_name(key);
-    if (!dtype || !value.is_number())
-      return internal_error("{}: matrix_tflops.{} is no rate of a dtype", what, key);
-    peaks.matrix_tflops[*dtype] = {value.get<double>(), Source::kTable};
+  peaks.bandwidths.push_back({std::uint64_t{1} << 30, gpu.gbps, gpu.gbps, source});
+  for (const auto& [type, tflops] : gpu.tflops) peaks.rates[type] = {tflops * scale, source};
+  for (const auto& [dtype, type] :
+       {std::pair{DType::kF16, "f16"}, {DType::kBF16, "bf16"}, {DType::kF32, "f32"}}) {
+    if (auto rate = peaks.rates.find(type); rate != peaks.rates.end())
+      peaks.matrix_tflops[dtype] = rate->second;
   }
   return peaks;
 }
 
 }  // namespace
 
-Result<std::optional<Peaks>> table_peaks(std::string_view device_name) {
-  AK_TRY(document, parse_toml(embed::gpus()[0].text, {.name = "data/gpus.toml", .first_line = 1}));
-  AK_TRY(root, JsonReader::object(document.root(), "data/gpus.toml"));
-  AK_TRY(gpus, root.get_array("gpu"));
-  for (const Json& gpu : *gpus) {
-    AK_TRY(fields, JsonReader::object(gpu, "data/gpus.toml: gpu"));
-    AK_TRY(names, fields.get_array("names"));
-    const bool found =
-        std::any_of(names->begin(), names->end(), [&](const Json& name) { return name == device_name; });
-    if (!found) continue;
-    AK_TRY(peaks, read_peaks(gpu, device_name));
-    return std::optional(std::move(peaks));
+Result<GpuTable> GpuTable::parse(std::string_view text, const std::string& name) {
+  AK_TRY(document, parse_toml(text, {.name = name}));
+  AK_TRY(fields, JsonReader::object(document.root(), name));
+  AK_TRY(list, fields.get_array("gpu"));
+  GpuTable table;
+  for (const Json& each : *list) {
+    AK_TRY(gpu, gpu_from(each, fmt::format("{}: gpu[{}]", name, table.gpus_.size())));
+    table.gpus_.push_back(std::move(gpu));
   }
-  return std::optional<Peaks>();
+  return table;
+}
+
+Result<GpuTable> GpuTable::embedded() {
+  const EmbeddedFile& file = embed::gpus()[0];
+  return parse(file.text, std::string(file.path));
+}
+
+const GpuFigures* GpuTable::find(std::string_view device_name) const {
+  const std::vector<std::string> words = words_of(device_name);
+  const GpuFigures* best = nullptr;
+  std::size_t most = 0;
+  for (const GpuFigures& gpu : gpus_) {
+    for (const std::string& match : gpu.match) {
+      const std::vector<std::string> wanted = words_of(match);
+      if (wanted.size() <= most || !contains_all(words, wanted)) continue;
+      most = wanted.size();
+      best = &gpu;
+    }
+  }
+  return best;
+}
+
+std::optional<Peaks> GpuTable::peaks_of(const DeviceInfo& device) const {
+  const GpuFigures* found = find(device.name);
+  double scale = 1;
+  Source source = Source::kTable;
+  if (found == nullptr) {
+    if (device.arch.empty() || device.multiprocessors == 0) return std::nullopt;
+    const auto alike = std::find_if(gpus_.begin(), gpus_.end(),
+                                    [&](const GpuFigures& gpu) { return gpu.arch == device.arch; });
+    if (alike == gpus_.end()) return std::nullopt;
+    found = &*alike;
+    scale = static_cast<double>(device.multiprocessors) / found->multiprocessors;
+    source = Source::kEstimated;
+  }
+  Peaks peaks = peaks_from(*found, scale, source);
+  peaks.device_uuid = device.uuid;
+  peaks.device_name = device.name;
+  return peaks;
 }
 
 }  // namespace ak::roofline

@@ -1,15 +1,47 @@
 #pragma once
-// data/gpus.toml: the vendors' figures of GPUs, for floors on devices that nobody measured.
+// Vendor figures of GPUs (data/gpus.toml), for devices that were not measured. Matched by name; an unknown
+// GPU gets an estimate that says so.
 
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "autokernel/base/result.h"
+#include "autokernel/core/device_info.h"
 #include "autokernel/roofline/peaks.h"
 
 namespace ak::roofline {
 
-/// The peaks of a GPU by the name that its driver reports ("NVIDIA H200"), each with Source::kTable; nullopt
-/// for one that the table does not have. Fails only on a broken table.
-Result<std::optional<Peaks>> table_peaks(std::string_view device_name);
+struct GpuFigures {
+  std::string name;
+  std::vector<std::string> match;
+  std::string arch;
+  std::uint32_t multiprocessors = 0;
+  double memory_gib = 0, l2_mib = 0;
+  double gbps = 0;                       ///< 1e9 bytes a second
+  std::map<std::string, double> tflops;  ///< dense: "f16", "bf16", "tf32", "fp8", "f32", "f64"
+  std::string source;
+};
+
+class GpuTable {
+ public:
+  /// `name` is for errors.
+  static Result<GpuTable> parse(std::string_view text, const std::string& name);
+  /// The table that the binary carries.
+  static Result<GpuTable> embedded();
+
+  const std::vector<GpuFigures>& gpus() const { return gpus_; }
+  /// Every word of one of its `match` entries is a word of the device's name; of several the one with most
+  /// words.
+  const GpuFigures* find(std::string_view device_name) const;
+  /// Peaks from the table, or scaled by multiprocessors from a listed GPU of the same architecture
+  /// (kEstimated), or nullopt when nothing is comparable.
+  std::optional<Peaks> peaks_of(const DeviceInfo& device) const;
+
+ private:
+  std::vector<GpuFigures> gpus_;
+};
 
 }  // namespace ak::roofline

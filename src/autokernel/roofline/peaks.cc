@@ -96,7 +96,10 @@ Json to_json(const Peaks& peaks) {
   Json rates = Json::object();
   for (const auto& [dtype, rate] : peaks.matrix_tflops)
     rates[std::string(ak::name(dtype))] = rate_to_json(rate);
+  Json instructions = Json::object();
+  for (const auto& [name, rate] : peaks.rates) instructions[name] = rate_to_json(rate);
   return {{"schema", kSchema},
+          {"rates", std::move(instructions)},
           {"device_uuid", peaks.device_uuid},
           {"device_name", peaks.device_name},
           {"date", peaks.date},
@@ -130,6 +133,13 @@ Result<Peaks> peaks_from_json(const Json& json, const std::string& what) {
     if (!dtype) return usage_error("{}.matrix_tflops: unknown dtype '{}'", what, key);
     AK_TRY(rate, rate_from_json(value, fmt::format("{}.matrix_tflops.{}", what, key)));
     peaks.matrix_tflops[*dtype] = rate;
+  }
+  if (json.contains("rates")) {
+    AK_TRY(instructions, fields.get_object("rates"));
+    for (const auto& [key, value] : instructions->items()) {
+      AK_TRY(rate, rate_from_json(value, fmt::format("{}.rates.{}", what, key)));
+      peaks.rates[key] = rate;
+    }
   }
   AK_TRY(launch, fields.get("launch_floor_us"));
   if (!launch->is_null()) {

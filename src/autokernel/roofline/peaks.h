@@ -40,9 +40,10 @@ struct Bandwidth {
 struct Peaks {
   std::string device_uuid;
   std::string device_name;
-  std::string date;                   ///< ISO 8601, when they were measured or looked up
-  std::vector<Bandwidth> bandwidths;  ///< ascending footprints
-  std::map<DType, Rate> matrix_tflops;
+  std::string date;                     ///< ISO 8601, when they were measured or looked up
+  std::vector<Bandwidth> bandwidths;    ///< ascending footprints
+  std::map<DType, Rate> matrix_tflops;  ///< no kernel of this input dtype is faster
+  std::map<std::string, Rate> rates;    ///< TFLOP/s by instruction: "fp32_fma", "f16", "tf32", "e4m3"
   std::optional<Rate> launch_floor_us;  ///< device time of an empty kernel
 
   bool operator==(const Peaks&) const = default;

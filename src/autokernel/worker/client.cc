@@ -17,13 +17,13 @@ constexpr std::size_t kKeptErrors = 2048;
 }  // namespace
 
 Result<std::unique_ptr<Client>> Client::start(const std::vector<std::string>& command,
-                                              const std::vector<FamilyFiles>& families) {
+                                              const std::vector<FamilyFiles>& families, Role role) {
   ProcessSpec spec;
   spec.argv = command;
   AK_TRY(child, ChildProcess::start(spec));
   ::fcntl(child.err(), F_SETFL, O_NONBLOCK);
   std::unique_ptr<Client> client(new Client(std::move(child)));
-  Result<Json> greeting = client->call(hello_request(families), "hello", kStartDeadline);
+  Result<Json> greeting = client->call(hello_request(families, role), "hello", kStartDeadline);
   if (!greeting) {
     std::string words;
     for (const std::string& word : command) words += (words.empty() ? "" : " ") + word;

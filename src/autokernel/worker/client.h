@@ -28,7 +28,8 @@ class Client {
  public:
   /// Starts the command and shakes hands.
   static Result<std::unique_ptr<Client>> start(const std::vector<std::string>& command,
-                                               const std::vector<FamilyFiles>& families);
+                                               const std::vector<FamilyFiles>& families,
+                                               Role role = Role::kMeasure);
   const Hello& hello() const { return hello_; }
   /// False once the worker has ended or failed to answer.
   bool alive() { return !broken_ && !child_.poll(); }

@@ -13,8 +13,8 @@ namespace ak::worker {
 /// it died.
 class Pool::Lane {
  public:
-  Lane(const PoolOptions& options)
-      : options_(options), thread_([this](std::stop_token stop) { run(stop); }) {}
+  Lane(const PoolOptions& options, Role role)
+      : options_(options), role_(role), thread_([this](std::stop_token stop) { run(stop); }) {}
   ~Lane() {
     thread_.request_stop();
     wake_.notify_all();
@@ -33,7 +33,7 @@ class Pool::Lane {
   Result<Client*> client() {
     if (client_ && client_->alive()) return client_.get();
     client_.reset();
-    AK_TRY(started, Client::start(options_.command, options_.families));
+    AK_TRY(started, Client::start(options_.command, options_.families, role_));
     client_ = std::move(started);
     return client_.get();
   }
@@ -75,6 +75,7 @@ class Pool::Lane {
   }
 
   const PoolOptions& options_;
+  const Role role_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<Task> tasks_;
@@ -107,9 +108,9 @@ Pool::~Pool() = default;
 
 Result<std::unique_ptr<Pool>> Pool::start(PoolOptions options) {
   std::unique_ptr<Pool> pool(new Pool(std::move(options)));
-  pool->measuring_ = std::make_unique<Lane>(pool->options_);
+  pool->measuring_ = std::make_unique<Lane>(pool->options_, Role::kMeasure);
   for (std::size_t i = 0; i < pool->options_.compilers; ++i) {
-    pool->compiling_.push_back(std::make_unique<Lane>(pool->options_));
+    pool->compiling_.push_back(std::make_unique<Lane>(pool->options_, Role::kCompile));
   }
   std::promise<Result<Hello>> promise;
   std::future<Result<Hello>> answer = promise.get_future();

@@ -41,10 +41,19 @@ std::vector<FamilyFiles> travelling_families(const op::Registry& registry) {
   return families;
 }
 
-Json hello_request(const std::vector<FamilyFiles>& families) {
+Json hello_request(const std::vector<FamilyFiles>& families, Role role) {
   Json list = Json::array();
   for (const FamilyFiles& family : families) list.push_back({{"name", family.name}, {"files", family.files}});
-  return {{"type", "hello"}, {"version", kProtocolVersion}, {"families", std::move(list)}};
+  return {{"type", "hello"},
+          {"version", kProtocolVersion},
+          {"families", std::move(list)},
+          {"role", role == Role::kCompile ? "compile" : "measure"}};
+}
+
+Role role_from_json(const Json& request) {
+  const auto role = request.find("role");
+  const bool compiles = role != request.end() && role->is_string() && role->get<std::string>() == "compile";
+  return compiles ? Role::kCompile : Role::kMeasure;
 }
 
 Result<std::vector<FamilyFiles>> families_from_json(const Json& request) {

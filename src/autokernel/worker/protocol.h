@@ -1,7 +1,7 @@
 #pragma once
 // The messages of the worker protocol and their codecs.
 //
-//   -> {"type":"hello","version":1,"families":[{"name","files":{path:text}}]}
+//   -> {"type":"hello","version":1,"families":[{"name","files":{path:text}}],"role":"measure"}
 //   <- {"type":"hello","version":1,"autokernel":"0.1.0","device":{..},"compiler":".."}
 //   -> {"type":"text","hash":"..","text":".."}                          (no answer; kept for the connection)
 //   -> {"type":"compile","source":{.., "text_hash"}}       <-
@@ -34,6 +34,9 @@ struct FamilyFiles {
 /// Those of a registry that come from the user's folders.
 std::vector<FamilyFiles> travelling_families(const op::Registry& registry);
 
+/// What a worker is for. One that only compiles touches no device: many of them share a machine with one GPU.
+enum class Role { kMeasure, kCompile };
+
 struct Hello {
   int version = 0;
   std::string autokernel;  ///< version of the worker's binary
@@ -41,7 +44,9 @@ struct Hello {
   DeviceInfo device;
 };
 
-Json hello_request(const std::vector<FamilyFiles>& families);
+Json hello_request(const std::vector<FamilyFiles>& families, Role role = Role::kMeasure);
+/// kMeasure where the request does not say.
+Role role_from_json(const Json& request);
 Result<std::vector<FamilyFiles>> families_from_json(const Json& request);
 Json to_json(const Hello& hello);
 Result<Hello> hello_from_json(const Json& json);

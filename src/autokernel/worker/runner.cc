@@ -19,8 +19,9 @@ class Runner {
     AK_TRY(fields, JsonReader::object(request, "request"));
     AK_TRY(type, fields.get_string("type"));
     if (type == "hello") return hello(request);
-    if (!harness_) return usage_error("the first request must be hello");
+    if (!parts_.compiler) return usage_error("the first request must be hello");
     if (type == "compile") return compile(fields);
+    if (!harness_) return usage_error("this worker was started to compile: it cannot answer `{}`", type);
     if (type == "judge") return judge(fields);
     if (type == "check_family") return check_family(fields);
     return usage_error("unknown request type `{}`", type);
@@ -42,12 +43,22 @@ class Runner {
       AK_TRY(loaded, op::load_family(family.name, files));
       options_.registry.add(std::move(loaded));
     }
-    AK_TRY(parts, options_.parts());
+    AK_TRY(parts, options_.parts(role_from_json(request)));
     parts_ = std::move(parts);
-    harness_ = std::make_unique<harness::Harness>(*parts_.device, *parts_.compiler, options_.registry,
-                                                  options_.checks, clock_);
+    DeviceInfo device;
+    if (parts_.device == nullptr) {
+      device.kind = "none";
+    } else {
+      device = parts_.device->info();
+      make_harness();
+    }
     return to_json(
-        Hello{kProtocolVersion, options_.version, parts_.compiler->description(), parts_.device->info()});
+        Hello{kProtocolVersion, options_.version, parts_.compiler->description(), std::move(device)});
+  }
+
+  void make_harness() {
+    harness_ = std::make_unique<harness::Harness>(*parts_.device, *parts_.compiler, options_.registry,
+                                                  options_.checks, clock_, options_.peak_folder);
   }
 
   Result<Json> compile(const JsonReader& fields) {

@@ -271,5 +271,12 @@ TEST_F(NvrtcCompilerTest, AChildThatIsNoCompilerIsAnEnvironmentError) {
   EXPECT_THAT(outcome.error().message, HasSubstr("gave no answer"));
 }
 
+TEST_F(NvrtcCompilerTest, ASlowHeaderIsNamedInTheLog) {
+  const Binary binary =
+      binary_of(source("#include <cooperative_groups.h>\nextern \"C\" __global__ void k(float* x, int n) { "
+                       "x[0] = (float)n; }\n"));
+  EXPECT_THAT(binary.log, HasSubstr("cooperative_groups"));
+}
+
 }  // namespace
 }  // namespace ak::cuda

@@ -26,7 +26,7 @@ TEST(MatchStep, ReadsNamesLiteralsListsAndExpressions) {
   EXPECT_THAT(kinds,
               ElementsAre(Kind::kName, Kind::kLiteral, Kind::kLiteral, Kind::kLiteral, Kind::kList,
                           Kind::kLiteral, Kind::kLiteral, Kind::kLiteral, Kind::kAny, Kind::kExpression));
-  EXPECT_THAT(texts, ElementsAre("x", "-1", "1e-5", "tanh", "", "[-1, 2]", "true", "none", "_", "D / 2"));
+  EXPECT_THAT(texts, ElementsAre("x", "-1", "1e-5", "'tanh'", "", "[-1, 2]", "true", "none", "_", "D / 2"));
 }
 
 TEST(MatchStep, ErrorsNameTheColumn) {

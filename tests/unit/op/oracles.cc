@@ -205,6 +205,7 @@ LongArrays fused_mlp(const Problem& problem, const Inputs& in) {
       hidden.push_back(opened * up.sum);
       spread.push_back(std::fabs(opened) * up.magnitude +
                        std::fabs(up.sum * slope(act, gate.sum)) * gate.magnitude);
+      if (act == 2 || act == 3) spread.back() += std::fabs(gate.sum * up.sum);  // 1 + tanh cancels
     }
     for (std::int64_t d = 0; d < depth; ++d) {
       Terms terms;

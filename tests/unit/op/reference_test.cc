@@ -114,7 +114,9 @@ TEST_P(ReferenceTest, AgreesWithLongDoubleCode) {
     for (std::size_t i = 0; i < got.size(); ++i) {
       const auto want = static_cast<double>(values[i]);
       const double scale = std::fabs(want) + static_cast<double>(expected_.at(bound)[i]);
-      ASSERT_LE(std::fabs(got[i] - want), 1e-14 * scale + 1e-300) << array << "[" << i << "]";
+      // S is the size of an error: a reference may sum it in float.
+      const double precision = array == bound ? 1e-5 : 1e-14;
+      ASSERT_LE(std::fabs(got[i] - want), precision * scale + 1e-300) << array << "[" << i << "]";
     }
   }
 }

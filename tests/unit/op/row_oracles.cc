@@ -49,13 +49,15 @@ LongArrays layernorm(const Problem& problem, const Inputs& in) {
       out["stream_I0"].push_back(0);
     }
     const Real mean = sum_of(source) / columns;
+    Real size_of_terms = 0;
+    for (Real value : source) size_of_terms += std::fabs(value) / columns;
     std::vector<Real> squares;
     for (Real value : source) squares.push_back((value - mean) * (value - mean));
     const Real deviation = std::sqrt(sum_of(squares) / columns + eps);
     for (std::int64_t i = 0; i < columns; ++i) {
       const Real weight = in.at("weight")[i], bias = in.at("bias")[i],
                  scaled = (source[i] - mean) / deviation * weight;
-      const Real size = (std::fabs(mean) + std::fabs(source[i] - mean)) / deviation * std::fabs(weight);
+      const Real size = (size_of_terms + std::fabs(source[i] - mean)) / deviation * std::fabs(weight);
       out["y_r"].push_back(scaled + bias);
       out["y_S"].push_back(std::sqrt(Real(columns)) * (size + std::fabs(bias)));
       out["y_I0"].push_back(std::fabs(scaled));

@@ -120,6 +120,15 @@ TEST(Plan, IsTheSameAfterItsJson) {
   EXPECT_EQ(again->sites[0].problem, plan.sites[0].problem);
 }
 
+TEST(Plan, TextsAreNeverRecordedSoTheFirstThatFitsIsAssumedAndKept) {
+  const SampleOp gelu{"aten::gelu", "[[6, 16], []]", R"(["float", ""])", R"(["", ""])"};
+  const Plan plan = plan_of({linear("[[6, 8], [16, 8], []]"), gelu});
+  EXPECT_EQ(plan.sites[0].problem.flags.at("ACT"), 3);
+  EXPECT_THAT(plan.sites[0].assumed, ElementsAre("'none' of aten::gelu"));
+  EXPECT_EQ(plan_from_json(stored_json(plan), "plan.json", families())->sites[0].assumed,
+            plan.sites[0].assumed);
+}
+
 TEST(Plan, AStoredPlanThatDoesNotFitTheFamiliesIsRefused) {
   Json json = to_json(plan_of({linear("[[6, 8], [16, 8], []]")}));
   json["sites"][0]["op"] = "nothing";

@@ -105,6 +105,9 @@ Result<std::optional<Fault>> CpuDevice::State::check_launch(const Launch& launch
     return std::optional(refused(FailureKind::kUnsupported, fmt::format("more than {} arguments", kMaxArgs)));
   }
   for (const device::Arg& arg : launch.args) {
+    if (std::holds_alternative<device::TensorMap>(arg)) {
+      return std::optional(refused(FailureKind::kUnsupported, "the CPU device has no tensor maps"));
+    }
     const auto* ref = std::get_if<BufferRef>(&arg);
     if (ref == nullptr) continue;
     AK_TRY_VOID(at(*ref, 0));

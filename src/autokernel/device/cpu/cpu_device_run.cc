@@ -92,8 +92,8 @@ Result<JailBatch> CpuDevice::State::encode(DeviceModule& module, std::span<const
             [&](const auto& value) -> JailArg {
               using T = std::decay_t<decltype(value)>;
               if constexpr (std::is_same_v<T, BufferRef>) return encode_ref(value);
-              if constexpr (std::is_same_v<T, device::NullPointer>) return JailArg{};
               if constexpr (std::is_arithmetic_v<T>) return JailArg{0, 0, raw_bits(value)};
+              return JailArg{};  // a null pointer; tensor maps were refused
             },
             arg));
       }

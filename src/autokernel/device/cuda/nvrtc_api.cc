@@ -6,7 +6,7 @@ namespace ak::cuda {
 namespace {
 
 Result<void*> open_library(const std::filesystem::path& path) {
-  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) return environment_error("cannot load {}: {}", path.string(), ::dlerror());
   return handle;
 }

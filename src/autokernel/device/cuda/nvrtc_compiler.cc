@@ -63,6 +63,18 @@ CompileOutcome rejected(const NvrtcAnswer& answer, std::span<const std::filesyst
   return failure(FailureKind::kCompile, "compile", std::move(log));
 }
 
+/// Headers that cost more than a small kernel itself; each compile of each config pays for them.
+std::string slow_headers(std::string_view text) {
+  constexpr std::string_view kSlow[] = {"cooperative_groups", "cub/",  "thrust/",
+                                        "cuda/std/",          "cute/", "cutlass/"};
+  std::string found;
+  for (const std::string_view header : kSlow) {
+    if (text.find(fmt::format("<{}", header)) == std::string_view::npos) continue;
+    found += fmt::format("{}<{}...>", found.empty() ? "" : ", ", header);
+  }
+  return found;
+}
+
 std::string describe_end(const ProcessResult& done) {
   if (done.signal != 0) return fmt::format("was killed by signal {}", done.signal);
   return fmt::format("ended with exit code {}", done.exit_code);
@@ -153,7 +165,13 @@ Result<CompileOutcome> NvrtcCompiler::run(const NvrtcJob& job, const Source& sou
                              answer.error().message, clean_log(done.err, {}, 500));
   }
   AK_TRY(outcome, judge(std::move(*answer), source));
-  if (outcome.binary) outcome.binary->compile_s = done.wall_s;
+  if (outcome.binary) {
+    outcome.binary->compile_s = done.wall_s;
+    if (const std::string slow = slow_headers(source.text); !slow.empty()) {
+      outcome.binary->log += fmt::format("{}note: {} slow every compile down ({:.2f} s)",
+                                         outcome.binary->log.empty() ? "" : "\n", slow, done.wall_s);
+    }
+  }
   return outcome;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "autokernel/base/file.h"
 #include "autokernel/base/subprocess.h"
 
 namespace ak::cuda {
@@ -203,6 +204,10 @@ NvrtcSearch NvrtcSearch::from_environment() {
   search.cuda_home = variable("CUDA_HOME");
   search.cuda_path = variable("CUDA_PATH");
   search.python_environment = variable("VIRTUAL_ENV");
+  if (search.python_environment.empty()) {  // <environment>/bin/python3, a link that is not followed
+    if (auto python = find_program("python3"))
+      search.python_environment = python->parent_path().parent_path();
+  }
   search.library_path = split_path(variable("LD_LIBRARY_PATH"));
   search.system_folders = linker_folders();
   return search;

@@ -124,3 +124,43 @@ extern "C" __global__ void ak_compare(const ak_bits* y, const double* r, const d
     out[8] = mine.left;
   }
 }
+
+// Folds `count` rows of ak_compare into two of the same form: the rows with S > 0, their sums of squares divided by
+// that of S (which becomes 1), and those with S = 0. One block.
+extern "C" __global__ void ak_fold_rows(const double* rows, long long count, double* out) {
+  ak_row mine[2] = {{0, -1, 0, 0, 0, 0, 0, 0, 0}, {0, -1, 0, 0, 0, 0, 0, 0, 0}};
+  for (long long k = threadIdx.x; k < count; k += BLOCK) {
+    const double* row = rows + k * 9;
+    bool sized = row[6] > 0;
+    double scale = sized ? 1.0 / row[6] : 1.0;
+    ak_row each = {row[0] <= 1e299 ? row[0] : 1e300, row[1], row[2], row[3] * scale, row[4] * scale, row[5] * scale, 0,
+                   row[7], row[8]};
+    ak_merge(mine[sized ? 0 : 1], each);
+  }
+#if BLOCK > 1
+  __shared__ ak_row parts[BLOCK];
+  for (int part = 0; part < 2; ++part) {
+    __syncthreads();
+    parts[threadIdx.x] = mine[part];
+    __syncthreads();
+    for (int half = BLOCK / 2; half > 0; half /= 2) {
+      if ((int)threadIdx.x < half) ak_merge(parts[threadIdx.x], parts[threadIdx.x + half]);
+      __syncthreads();
+    }
+    mine[part] = parts[0];
+  }
+#endif
+  if (threadIdx.x != 0) return;
+  for (int part = 0; part < 2; ++part) {
+    double* to = out + part * 9;
+    to[0] = mine[part].worst;
+    to[1] = mine[part].where;
+    to[2] = mine[part].bad;
+    to[3] = mine[part].sum_y;
+    to[4] = mine[part].sum_b;
+    to[5] = mine[part].sum_u;
+    to[6] = part == 0 ? 1.0 : 0.0;
+    to[7] = mine[part].unequal;
+    to[8] = mine[part].left;
+  }
+}
