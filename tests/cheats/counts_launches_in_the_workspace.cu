@@ -2,7 +2,7 @@
 about = "works honestly only as long as a counter in its workspace is small"
 dims = "M=8,N=128"
 kind = "wrong"
-cpu = ["guard.poison", "input.secret", "numeric", "repeat", "input.probe", "time.rotate", "floor"]
+cpu = ["guard.poison", "input.secret", "numeric", "repeat", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "rmsnorm"
