@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kImpossible = 0.97;  ///< of the floor; DESIGN section 6
 constexpr int kAsksBeforeImpossible = 4;
-// A copy of less is mostly its own launch: 8 KiB at 11 GB/s on a CPU whose caches give 5 times that, which made an
-// honest kernel of one thread "impossible". What fits a smaller footprint is no slower than this one.
+// A copy of less is mostly its own launch: 8 KiB at 11 GB/s on a CPU whose caches give 5 times that, which
+// made an honest kernel of one thread "impossible". What fits a smaller footprint is no slower than this one.
 constexpr std::uint64_t kWorthACopy = std::uint64_t{1} << 20;
 
 }  // namespace
