@@ -16,10 +16,12 @@ args = ["x", "weight", "y", "N", "eps"]
 extern "C" __global__ void rmsnorm(const float* x, const float* weight, float* y, int N, float eps) {
   x += (long long)blockIdx.x * N;
   y += (long long)blockIdx.x * N;
+  unsigned long long policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
   float squares = 0;
   for (int i = 0; i < N; ++i) {
     float v;
-    asm volatile("ld.global.L2::evict_last.f32 %0, [%1];" : "=f"(v) : "l"(x + i));
+    asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(v) : "l"(x + i), "l"(policy));
     squares += v * v;
   }
   const float rstd = 1.0f / sqrtf(squares / N + eps);

@@ -1,6 +1,6 @@
 /* selftest
 about = "all of its blocks wait for each other, which are not resident"
-dims = "M=512,N=64"
+dims = "M=8192,N=64"
 kind = "timeout"
 cpu = ["fault"]
 cuda = ["fault"]

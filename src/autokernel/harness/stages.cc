@@ -71,7 +71,12 @@ Outcome Pipeline::audit() {
   const Problem& audited = job_.depth == Depth::kTrial ? job_.target.problems.front().problem : problem;
   AK_TRY(prepared, candidate_->prepare(audited, Build::kTimed));
   if (auto* failure = std::get_if<Failure>(&prepared)) return std::optional(std::move(*failure));
-  const CodeFacts& facts = std::get<Prepared>(prepared).binary->facts;
+  CodeFacts facts = std::get<Prepared>(prepared).binary->facts;
+  // A cooperative launch finds its grid barrier through these registers, and nothing else is in them.
+  const std::vector<LaunchStep>& steps = std::get<Prepared>(prepared).plan.steps;
+  if (std::any_of(steps.begin(), steps.end(), [](const LaunchStep& step) { return step.cooperative; })) {
+    std::erase(facts.forbidden, "%envreg");
+  }
   auto reject = [&](const char* check, const std::string& message) {
     return std::optional(Failure{Stage::kAudit, FailureKind::kAudit, check,
                                  fmt::format("{}: {}", candidate_->file().name, message)});

@@ -1,5 +1,7 @@
 #include "autokernel/torch/profile_model.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -27,11 +29,13 @@ Status write_bridge(const std::filesystem::path& folder) {
 std::vector<std::string> environment_with(const std::filesystem::path& bridge) {
   std::vector<std::string> environment;
   std::string path = "PYTHONPATH=" + bridge.string();
-  for (const auto& [name, value] : ledger::process_environment()) {
-    if (name == "PYTHONPATH") {
-      path += ":" + value;
+  constexpr std::string_view kOwn = "PYTHONPATH=";
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with(kOwn)) {
+      path += fmt::format(":{}", text.substr(kOwn.size()));
     } else {
-      environment.push_back(fmt::format("{}={}", name, value));
+      environment.emplace_back(text);
     }
   }
   environment.push_back(std::move(path));
