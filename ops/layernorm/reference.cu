@@ -52,7 +52,7 @@ extern "C" __global__ void reference(const scalar_t* x, const scalar_t* weight, 
     const double centred = source(x, residual, at) - mean;
     const double w = ak::to_float(weight[i]), shift = ak::to_float(bias[i]);
     y_r[at] = centred * rstd * w + shift;
-    // What rounding does to the mean goes with the terms' sizes, not with what is left of them (ADR 9).
+    // What rounding does to the mean goes with the terms' sizes, not with what is left of them (ADR 10).
     y_S[at] = root_n * ((sizes / N + fabs(centred)) * rstd * fabs(w) + fabs(shift));
     y_I0[at] = fabs(centred * rstd * w);
 #if HAS_RESIDUAL

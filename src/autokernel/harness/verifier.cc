@@ -197,7 +197,7 @@ Outcome Bench::compare_output(Stage stage, const std::string& check, const std::
     sums = pooled;
   }
   double allowed = std::max(3 * std::sqrt(sums.b), std::sqrt(sums.u));
-  // Only where errors are random: on a constant row the contract may be exact by luck (ADR 8).
+  // Only where errors are random: on a constant row the contract may be exact by luck (ADR 9).
   bool enough = zero_mean_ && sums.elements >= kNormElements && sums.rows >= kNormRows;
   if (enough && !(std::sqrt(sums.y) <= allowed)) {
     return std::optional(

@@ -17,12 +17,16 @@ constexpr std::size_t kExperimentsForAPlot = 3;
 
 bool is_tune(const Experiment& e) { return e.proposer.starts_with("tune:"); }
 
-/// The experiment that the tables describe: the last tune run, else the last with trials.
+int importance(const Experiment& e) { return e.decision == Decision::kKept ? 2 : is_tune(e) ? 1 : 0; }
+
+/// The experiment that the tables describe, since the last start: the last that was kept, else the last tune
+/// run, else the last with trials.
 const Run* shown_run(const std::vector<Run>& runs) {
   const Run* shown = nullptr;
   for (const Run& run : runs) {
     if (run.configs.empty()) continue;
-    if (shown == nullptr || is_tune(run.experiment) || !is_tune(shown->experiment)) shown = &run;
+    const bool anew = shown == nullptr || run.experiment.decision == Decision::kStart;
+    if (anew || importance(run.experiment) >= importance(shown->experiment)) shown = &run;
   }
   return shown;
 }

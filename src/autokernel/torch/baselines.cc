@@ -68,9 +68,16 @@ Result<Json> request_json(const BaselineRequest& request) {
     if (unit_roundoff(dtype) == 0) AK_TRY_VOID(add_range(spec, *request.family, *tensor, request.problem));
     inputs.push_back(std::move(spec));
   }
+  Json scalars = Json::object();
+  for (const op::ScalarSpec& scalar : request.family->scalars) {
+    const auto value = request.problem.scalars.find(scalar.name);
+    if (value == request.problem.scalars.end()) continue;
+    const bool whole = scalar.type == op::ScalarSpec::Type::kInt;
+    scalars[scalar.name] = whole ? Json(static_cast<std::int64_t>(value->second)) : Json(value->second);
+  }
   return Json{{"torch_py", request.family->torch_module},
               {"flags", request.problem.flags},
-              {"scalars", request.problem.scalars},
+              {"scalars", std::move(scalars)},
               {"dims", request.problem.dims},
               {"inputs", std::move(inputs)}};
 }

@@ -81,6 +81,18 @@ TEST_F(ReportTest, ARunThatIsNotFinishedIsShownAsUnconfirmed) {
   EXPECT_DOUBLE_EQ(*target.best_us, 16);
 }
 
+TEST_F(ReportTest, ASearchThatKeptNothingDoesNotHideWhatWasKept) {
+  auto workspace = open_workspace();
+  record_sample(workspace);
+  Experiment later = record_search(workspace, {0.9, 1.01}, 10);
+  finish(workspace, later, Decision::kReverted, 0);
+  const TargetReport target = report_of(workspace).targets[0];
+  EXPECT_EQ(target.shown, 2);
+  EXPECT_THAT(target.headline(), HasSubstr("1.95x"));
+  record_start(workspace, 30);  // --fresh
+  EXPECT_EQ(report_of(workspace).targets[0].shown, 4);
+}
+
 TEST_F(ReportTest, AStartAloneIsReported) {
   auto workspace = open_workspace();
   record_start(workspace, 20);

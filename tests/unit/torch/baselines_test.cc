@@ -126,6 +126,7 @@ TEST_F(BaselinesTest, IntegerTensorsGetTheirRange) {
   EXPECT_EQ(targets["dtype"], "i64");
   EXPECT_EQ(targets["low"], 0);
   EXPECT_EQ(targets["high"], 100);
+  EXPECT_TRUE(json["problems"][0]["scalars"]["IGNORE"].is_number_integer());  // PyTorch takes no float there
 }
 
 }  // namespace
