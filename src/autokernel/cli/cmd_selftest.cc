@@ -22,7 +22,8 @@ std::vector<Skipped> skipped_checks(const std::string& device) {
   return {
       {"audit.code", "needs the CUDA device: it judges PTX (audit.symbols stands for it here)"},
       {"time.cold", "needs the CUDA device: the caches of the CPU device cannot be flushed"},
-      {"time.keep", "decides between two kernels and rejects none: `tune` confirms with it on any device"}};
+      {"time.keep",
+       "rejects no kernel, here or on the CUDA device: `tune` keeps a winner by it (tests of the campaign)"}};
 }
 
 /// Cheats and honest kernels by turns, so that the next candidate in a worker that met a cheat is often an

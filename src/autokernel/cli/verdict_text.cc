@@ -27,12 +27,6 @@ std::string bottleneck(const Timing& timing) {
   return timing.gbps / timing.peak_gbps >= timing.tflops / timing.peak_tflops ? "memory" : "compute";
 }
 
-/// The command that explains a failure.
-std::string where_explained(const Failure& failure) {
-  return fmt::format("autokernel explain {}",
-                     failure.check == "fault" ? std::string(name(failure.kind)) : failure.check);
-}
-
 std::string speedup(const Timing& timing) {
   return timing.baseline_us
              ? fmt::format("{:.3f}x ({})", *timing.baseline_us / timing.time.median_us, timing.baseline)
@@ -85,6 +79,11 @@ Json timing_json(const Timing& timing) {
 }
 
 }  // namespace
+
+std::string where_explained(const Failure& failure) {
+  return fmt::format("autokernel explain {}",
+                     failure.check == "fault" ? std::string(name(failure.kind)) : failure.check);
+}
 
 std::string format_us(double us) {
   if (us >= 1e6) return fmt::format("{:.3f} s", us / 1e6);

@@ -14,6 +14,8 @@ std::string bench_text(const Verdict& verdict, const kernel::KernelFile& file, c
 Json bench_json(const Verdict& verdict, const std::string& kernel, const Config& config, double wall_s);
 std::string compare_text(const Verdict& verdict, const std::string& incumbent, const std::string& candidate);
 
+/// The command that explains a failure: "autokernel explain shape.hidden".
+std::string where_explained(const Failure& failure);
 /// "12.34 us", "1.23 ms".
 std::string format_us(double us);
 
