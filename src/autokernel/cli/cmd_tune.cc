@@ -21,9 +21,11 @@ std::string tune_text(const campaign::TuneResult& result, const std::string& fil
                   result.device.kind, result.device.kind == "cpu" ? ": CPU timings, caches warm" : "",
                   result.experiment, name(result.decision));
   if (result.start_failure) {
-    return out + fmt::format("failure_kind: {}\nfailure_check: {}\nfailure: the [defaults] do not pass: {}\nsee: {}\n",
-                             name(result.start_failure->kind), result.start_failure->check,
-                             result.start_failure->message, where_explained(*result.start_failure));
+    return out +
+           fmt::format(
+               "failure_kind: {}\nfailure_check: {}\nfailure: the [defaults] do not pass: {}\nsee: {}\n",
+               name(result.start_failure->kind), result.start_failure->check, result.start_failure->message,
+               where_explained(*result.start_failure));
   }
   out += fmt::format("trials: {} of {} valid configs ({} raw)\n", result.trials, result.space_size,
                      result.raw_size);

@@ -23,13 +23,14 @@ namespace {
 
 namespace ctx = boost::context::detail;
 constexpr std::size_t kPage = 4096;
-constexpr int kMadviseGuardInstall = 102;  // Linux 6.13; not in Debian 12's headers
+constexpr std::size_t kGuard = 16 * kPage;  // below each stack: a frame of less cannot step over it
+constexpr int kMadviseGuardInstall = 102;   // Linux 6.13; not in Debian 12's headers
 constexpr std::size_t kColours = 16;
 constexpr std::size_t kColourBytes = 192;
 
-bool install_guard(std::byte* page) {
-  if (::madvise(page, kPage, kMadviseGuardInstall) == 0) return true;
-  return ::mprotect(page, kPage, PROT_NONE) == 0;
+bool install_guard(std::byte* guard) {
+  if (::madvise(guard, kGuard, kMadviseGuardInstall) == 0) return true;
+  return ::mprotect(guard, kGuard, PROT_NONE) == 0;
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ bool install_guard(std::byte* page) {
 Result<FiberStacks> FiberStacks::create(std::size_t count, std::size_t stack_bytes) {
   FiberStacks stacks;
   if (count == 0) return stacks;
-  stacks.stride_ = (stack_bytes + kPage - 1) / kPage * kPage + kPage;
+  stacks.stride_ = (stack_bytes + kPage - 1) / kPage * kPage + kGuard;
   void* base = ::mmap(nullptr, count * stacks.stride_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (base == MAP_FAILED) {
@@ -84,11 +85,11 @@ void* FiberStacks::top(std::size_t index) const {
 }
 
 std::size_t FiberStacks::usable_bytes(std::size_t index) const {
-  return stride_ - kPage - index % kColours * kColourBytes;
+  return stride_ - kGuard - index % kColours * kColourBytes;
 }
 
 bool FiberStacks::is_guard(std::uintptr_t address) const {
-  return address >= begin() && address < end() && (address - begin()) % stride_ < kPage;
+  return address >= begin() && address < end() && (address - begin()) % stride_ < kGuard;
 }
 
 struct FiberEntry {

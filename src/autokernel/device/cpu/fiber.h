@@ -10,8 +10,9 @@
 
 namespace ak::cpu {
 
-/// One mapping of `count` stacks, each above a guard page. Guards are MADV_GUARD_INSTALL where the kernel has
-/// it (6.13), since an mprotect'ed page splits the mapping in two and a process may hold 65530 of them.
+/// One mapping of `count` stacks, each above a guard of 64 KiB. Guards are MADV_GUARD_INSTALL where the
+/// kernel has it (6.13), since an mprotect'ed page splits the mapping in two and a process may hold 65530 of
+/// them.
 class FiberStacks {
  public:
   /// kEnvironment when the memory does not fit. Pages come with their first use: touching 2048 stacks costs 2
