@@ -1,7 +1,8 @@
-# ak_library(NAME <name> [SOURCES ...] [DEPS <library>...] [PRIVATE <target>...])
+# ak_library(NAME <name> [COLD] [SOURCES ...] [DEPS <library>...] [PRIVATE <target>...])
 #   One library of src/autokernel. NAME is the folder with '/' as '_' (device/cpu -> device_cpu),
 #   DEPS are libraries of ours (checked against the layer table by tools/check_layers.py),
 #   PRIVATE are third-party targets that only its .cc files see.
+#   COLD: nothing in it is worth the time that optimizing it takes.
 # ak_test(NAME <name> SOURCES ... [DEPS <library>...] [LABELS ...])
 #   One GoogleTest binary under tests/unit/<library>/.
 include(GoogleTest)
@@ -37,12 +38,15 @@ if(AK_CCACHE)
 endif()
 
 function(ak_library)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "NAME" "SOURCES;DEPS;PRIVATE" ${ARGN})
   set(target ak_${ARG_NAME})
   if(ARG_SOURCES)
     add_library(${target} STATIC ${ARG_SOURCES})
     set(visibility PUBLIC)
     target_link_libraries(${target} PRIVATE ${ARG_PRIVATE})
+    if(ARG_COLD)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
   else()
     add_library(${target} INTERFACE)
     set(visibility INTERFACE)

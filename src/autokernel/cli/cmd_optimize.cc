@@ -94,6 +94,9 @@ std::string optimize_text(const campaign::OptimizeResult& result) {
     for (const auto& [kind, count] : each.failed) failed += fmt::format(", {} {}", count, kind);
     text += fmt::format("{}: {:.0f} s{}; {}\n", each.state.entry.id, each.wall_s, failed, each.kernel_path);
   }
+  text +=
+      "note: best is the start divided by the confirmed speedups; the report quotes the confirmations' own "
+      "times\n";
   return text + "note: " + no_projection(result.device) + "\n";
 }
 

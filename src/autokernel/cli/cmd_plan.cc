@@ -164,8 +164,9 @@ Result<std::vector<campaign::OptimizeTarget>> measurable_targets(Session& sessio
     const std::filesystem::path kernel = workspace.target_folder(site->id) / "kernel.cu";
     std::error_code ignored;
     if (!std::filesystem::exists(kernel, ignored)) {
-      why_not.push_back(
-          fmt::format("{}: no kernel of {} covers {}", site->id, site->problem.op, site->problem.label()));
+      why_not.push_back(fmt::format(
+          "{}: no kernel.cu: not extracted yet (autokernel extract --top N), or no kernel of {} covers {}",
+          site->id, site->problem.op, site->problem.label()));
       continue;
     }
     Result<LoadedKernel> loaded = load_kernel(session, kernel.string(), {}, device);

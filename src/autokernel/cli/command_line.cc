@@ -170,18 +170,18 @@ void add_profile(CLI::App& app, Parsed& parsed) {
       ->check(CLI::Range(0, 1000));
   profile.add_flag("--train", parsed.profile.train, "forward and backward pass instead of inference");
   profile.add_flag("--compile", parsed.profile.compile, "under torch.compile");
-  profile.add_option("--top", parsed.profile.top, "rows to print (default: 20)");
+  profile.add_option("--top", parsed.profile.top, "rows to print (default: 20)")->check(CLI::PositiveNumber);
 }
 
 void add_planning(CLI::App& app, Parsed& parsed) {
   CLI::App& plan = subcommand(app, parsed, "plan", "rank what is worth optimizing in a torch.profiler trace",
                               [&](Session& s) { return run_plan(s, parsed.plan); });
   plan.add_option("TRACE", parsed.plan.file, "trace, .json or .json.gz (default: the plan of the workspace)");
-  plan.add_option("--top", parsed.plan.top, "rows to print (default: 20)");
+  plan.add_option("--top", parsed.plan.top, "rows to print (default: 20)")->check(CLI::PositiveNumber);
   CLI::App& extract = subcommand(app, parsed, "extract",
                                  "make targets of the plan's first sites: targets/<id>/ in the workspace",
                                  [&](Session& s) { return run_extract(s, parsed.extract); });
-  extract.add_option("--top", parsed.extract.top, "how many sites (default: 5)");
+  extract.add_option("--top", parsed.extract.top, "how many sites (default: 5)")->check(CLI::PositiveNumber);
 }
 
 void add_campaign(CLI::App& app, Parsed& parsed) {
@@ -193,15 +193,16 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
                  });
   optimize.add_option("TRACE", parsed.optimize.model,
                       "torch.profiler trace, .json or .json.gz (default: the plan of the workspace)");
-  optimize.add_option("--top", parsed.optimize.top, "how many sites (default: 5)");
+  optimize.add_option("--top", parsed.optimize.top, "how many sites (default: 5)")
+      ->check(CLI::PositiveNumber);
   add_search(optimize, parsed, "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");
   CLI::App& status =
       subcommand(app, parsed, "status", "the campaign's targets: what was reached, what was left and why",
                  [&](Session& s) { return run_status(s, parsed.campaign); });
-  status.add_option("--top", parsed.campaign.top, "how many sites (default: 5)");
+  status.add_option("--top", parsed.campaign.top, "how many sites (default: 5)")->check(CLI::PositiveNumber);
   CLI::App& next = subcommand(app, parsed, "next", "the target that the campaign would take next",
                               [&](Session& s) { return run_next(s, parsed.campaign); });
-  next.add_option("--top", parsed.campaign.top, "how many sites (default: 5)");
+  next.add_option("--top", parsed.campaign.top, "how many sites (default: 5)")->check(CLI::PositiveNumber);
 }
 
 void add_history(CLI::App& app, Parsed& parsed) {

@@ -119,7 +119,7 @@ class FamilyCheck {
                 "depends on what the buffer held before: it is not written")) {
       return {};
     }
-    AK_TRY_VOID(check_tolerance(problem, data, truth, where));
+    AK_TRY_VOID(check_tolerance(problem, draw, data, truth, where));
     return check_dependence(problem, draw, data, truth, reference, seed, *first, where);
   }
 
@@ -178,8 +178,8 @@ class FamilyCheck {
   }
 
   /// The contract is within the tolerance; are zeros?
-  Status check_tolerance(const Problem& problem, const DataSet& data, const Truth& truth,
-                         const std::string& where) {
+  Status check_tolerance(const Problem& problem, const op::Draw& draw, const DataSet& data,
+                         const Truth& truth, const std::string& where) {
     for (const auto& [output, arrays] : truth.outputs()) {
       View y = data.view(output);
       y.at = arrays.b;
@@ -198,7 +198,8 @@ class FamilyCheck {
       const device::Step zeros = device::Fill{y.at, y.elements * size_bytes(y.dtype), 0};
       AK_TRY_VOID(run_trusted(context_, {&zeros, 1}));
       AK_TRY(zero, compare_with_truth(context_, y, arrays, problem.dtype, 0));
-      if (zero.bad > 0) zeros_fail_.insert(output);
+      if (zero.bad > 0) zeros_fail_.insert({output, draw.name});
+      if (zero.worst > 0) nonzero_.insert({output, draw.name});  // a draw may make every result zero
       outputs_.insert(output);
     }
     return {};
@@ -225,8 +226,16 @@ class FamilyCheck {
       if (tensor.role == op::TensorRole::kOut) {
         if (!outputs_.contains(tensor.name) && !tensor.with.empty())
           continue;  // said of the input it goes with
-        if (zeros_fail_.contains(tensor.name)) continue;
-        find(fmt::format("{}: a kernel that writes zeros would pass under every draw", tensor.name),
+        std::vector<std::string> passes;
+        bool fails = false;
+        for (const op::Draw& draw : family_.draws) {
+          const bool caught = zeros_fail_.contains({tensor.name, draw.name});
+          fails = fails || caught;
+          if (!caught && nonzero_.contains({tensor.name, draw.name})) passes.push_back(draw.name);
+        }
+        if (fails && passes.empty()) continue;
+        find(fmt::format("{}: a kernel that writes zeros would pass under {}", tensor.name,
+                         fails ? fmt::format("the draw {}", passes.front()) : "every draw"),
              fmt::format("{}_S in reference.cu or `c` is too large, or the draws make every result zero",
                          tensor.name));
       } else if (!depends_.contains(tensor.name)) {
@@ -244,7 +253,8 @@ class FamilyCheck {
   const op::Family& family_;
   References references_;
   std::vector<FamilyFinding> findings_;
-  std::set<std::string> outputs_, zeros_fail_, depends_;
+  std::set<std::string> outputs_, depends_;
+  std::set<std::pair<std::string, std::string>> zeros_fail_, nonzero_;  ///< output, draw
 };
 
 }  // namespace

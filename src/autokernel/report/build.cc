@@ -95,6 +95,23 @@ ProblemRow problem_row(const TargetProblem& problem, const Run& run) {
   return row;
 }
 
+/// The numbers of the confirmation, where both sides were timed in the same rounds: what is quoted.
+/// False: the verdict does not have them.
+bool use_confirmation(ProblemRow& row, const Experiment& experiment, const Verdict& verdict) {
+  const auto timing = std::find_if(verdict.timings.begin(), verdict.timings.end(),
+                                   [&](const Timing& each) { return each.problem_id == row.id; });
+  if (timing == verdict.timings.end() || !timing->versus || !experiment.best_config) return false;
+  row.start = timing->versus->incumbent;
+  row.best = timing->time;
+  row.best_us = row.start->median_us / timing->versus->ratio;
+  row.config = *experiment.best_config;
+  row.gbps = timing->gbps;
+  row.tflops = timing->tflops;
+  row.floor_us = timing->floor_us;
+  row.baseline_us = timing->baseline_us;
+  return true;
+}
+
 std::vector<ConfigRow> config_rows(const std::optional<Config>& start, const std::optional<Config>& best) {
   std::map<std::string, ConfigRow> rows;
   for (const auto* config : {&start, &best}) {
@@ -183,6 +200,16 @@ void fill_objective(TargetReport& report, const Run& run) {
   if (!report.best_us) report.best_us = run.best_objective();
 }
 
+/// Nothing was faster than the start, so nothing was confirmed: the best of the trials is the noise's.
+void forget_best(TargetReport& report) {
+  report.best_us.reset();
+  for (ProblemRow& row : report.problems) {
+    row.best.reset();
+    row.best_us = 0;
+    row.config = {};
+  }
+}
+
 Result<TargetReport> build_target(const ledger::Ledger& ledger, const Target& target,
                                   const BuildOptions& options) {
   TargetReport report;
@@ -211,7 +238,21 @@ Result<TargetReport> build_target(const ledger::Ledger& ledger, const Target& ta
     if (problem.role == Role::kPrimary) report.problems.push_back(problem_row(problem, *shown));
   }
   fill_objective(report, *shown);
-  const auto best = shown->experiment.best_config ? shown->experiment.best_config : shown->best_config();
+  AK_TRY(verdict, ledger.verdict(shown->experiment.id));
+  if (report.confirmation && verdict) {
+    double start_us = 0;
+    bool used = true;
+    for (ProblemRow& row : report.problems) {
+      used = use_confirmation(row, shown->experiment, *verdict) && used;
+      if (row.start) start_us += row.calls * row.start->median_us;
+    }
+    if (used) report.start_us = start_us;
+  }
+  const bool nothing_better = report.decision == Decision::kReverted && !report.confirmation;
+  if (nothing_better) forget_best(report);
+  const auto best = shown->experiment.best_config ? shown->experiment.best_config
+                    : nothing_better              ? shown->start_config
+                                                  : shown->best_config();
   report.config_rows = config_rows(shown->start_config, best);
   Series trials = trials_series(*shown, target.id);
   trials.subtitle = report.facts.line();
