@@ -135,6 +135,9 @@ class JsonTest(unittest.TestCase):
         done = self.call("config", env={"AUTOKERNEL_BUDGT": "5"})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("AUTOKERNEL_BUDGT is read by nothing; did you mean 'budget'?", done.stderr)
+        for name in ("AUTOKERNEL_OPS", "AUTOKERNEL_NVRTC"):
+            self.assertIn(f"{name} is read by nothing", self.call("config", env={name: "x"}).stderr)
+        self.assertNotIn("read by nothing", self.call("config", env={"AUTOKERNEL_CXX": "g++"}).stderr)
 
     def test_bench_without_a_sandbox_says_so(self):
         done = self.call("bench", STARTER, *DIMS, "--quick", "--json", "--unsafe-no-sandbox")

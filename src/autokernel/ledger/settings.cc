@@ -144,9 +144,8 @@ std::string flag_name(std::string_view setting) {
 }
 
 /// Read by other parts than the settings.
-constexpr std::string_view kOtherVariables[] = {"AUTOKERNEL_BIN", "AUTOKERNEL_CACHE",
-                                                "AUTOKERNEL_CXX", "AUTOKERNEL_NVRTC",
-                                                "AUTOKERNEL_OPS", "AUTOKERNEL_WORKSPACE"};
+constexpr std::string_view kOtherVariables[] = {"AUTOKERNEL_BIN", "AUTOKERNEL_CACHE", "AUTOKERNEL_CXX",
+                                                "AUTOKERNEL_WORKSPACE"};
 
 bool is_known_variable(std::string_view variable) {
   const auto table = setting_table();
