@@ -53,26 +53,27 @@ Result<Target> within_reach(Session& session, const op::Family& family, const ke
   harness::Limits limits = harness::Limits::for_device(device);
   std::vector<TargetProblem> kept;
   std::size_t dropped = 0, excluded = 0;
+  std::string why;  // of the first that the file does not take: `needs`, `where` or a device's limit
   for (TargetProblem& each : target.problems) {
     AK_TRY(large, harness::too_large(family, each.problem, limits));
     AK_TRY(invalid, kernel::check_config(file, file.defaults, each.problem, device));
     if (large) {
       ++dropped;
     } else if (invalid) {
-      ++excluded;
+      if (excluded++ == 0) why = fmt::format("; e.g. {}: {}", each.problem.label(), invalid->reason);
     } else {
       kept.push_back(std::move(each));
     }
   }
   if (kept.empty()) {
     return usage_error(
-        "of the sizes of the set {} are too large for this device and {} are outside of what {} supports "
-        "(`needs`); give others with --dims or --sizes",
-        dropped, excluded, file.name);
+        "of the sizes of the set {} are too large for this device and {} are not valid for {} with its "
+        "[defaults]{}; "
+        "correct the file, or give other sizes with --dims or --sizes",
+        dropped, excluded, file.name, why);
   }
   if (excluded > 0)
-    session.log().info("{} sizes are outside of what the file supports (`needs`) and were left out",
-                       excluded);
+    session.log().info("{} sizes are not valid for the file and were left out{}", excluded, why);
   if (dropped > 0) session.log().info("{} sizes are too large for this device and were left out", dropped);
   target.problems = std::move(kept);
   return target;
