@@ -2,6 +2,7 @@
 
 #include "autokernel/base/text_table.h"
 #include "autokernel/cli/commands.h"
+#include "autokernel/cli/standing.h"
 #include "autokernel/cli/verdict_text.h"
 #include "autokernel/report/report.h"
 
@@ -121,18 +122,27 @@ Result<int> run_show(Session& session, const HistoryOptions& options) {
 
 Result<int> run_report(Session& session) {
   AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
-  AK_TRY(report, report::build(workspace.ledger()));
-  AK_TRY(paths, report::write_reports(workspace));
+  const report::BuildOptions options = report_options(session, workspace);
+  AK_TRY(report, report::build(workspace.ledger(), options));
+  const Result<report::ReportPaths> paths = report::write_reports(workspace, options);
+  if (!paths && paths.error().code != ErrorCode::kEnvironment) return tl::unexpected(paths.error());
+  if (!paths) session.log().warning("reports/ was not written: {}", paths.error().message);
+  const auto path = [&](std::filesystem::path report::ReportPaths::* which) {
+    return paths ? Json(((*paths).*which).string()) : Json();
+  };
   if (session.options().json) {
     session.print_json({{"schema", 1},
-                        {"markdown", paths.markdown.string()},
-                        {"html", paths.html.string()},
-                        {"progress", paths.progress.string()}});
+                        {"markdown", path(&report::ReportPaths::markdown)},
+                        {"html", path(&report::ReportPaths::html)},
+                        {"progress", path(&report::ReportPaths::progress)},
+                        {"projection", options.model ? report::to_json(*options.model) : Json()}});
     return 0;
   }
   session.print(report::terminal(report));
-  session.print(fmt::format("\nmarkdown: {}\nprogress: {}\nhtml: {}\n", paths.markdown.string(),
-                            paths.progress.string(), paths.html.string()));
+  if (paths) {
+    session.print(fmt::format("\nmarkdown: {}\nprogress: {}\nhtml: {}\n", paths->markdown.string(),
+                              paths->progress.string(), paths->html.string()));
+  }
   return 0;
 }
 
