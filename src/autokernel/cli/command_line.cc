@@ -240,6 +240,8 @@ void add_about(CLI::App& app, Parsed& parsed) {
                                   [&](Session& s) { return run_selftest(s, parsed.selftest); });
   selftest.add_flag("--mutate", parsed.selftest.mutate,
                     "prove each cheat's list of checks: with the first off, the next must catch it");
+  selftest.add_flag("--suggest", parsed.selftest.suggest,
+                    "print, for each cheat, the checks that fire on this device one after another");
   selftest.add_option("--only", parsed.selftest.only, "one cheat or honest kernel, by its name");
 }
 

@@ -132,8 +132,9 @@ Result<int> run_doctor(Session& session);
 Result<int> run_config(Session& session);
 
 struct SelftestOptions {
-  bool mutate = false;  ///< prove each cheat's list of checks
-  std::string only;     ///< one case by name
+  bool mutate = false;   ///< prove each cheat's list of checks
+  bool suggest = false;  ///< print what each cheat's list would be on this device
+  std::string only;      ///< one case by name
 };
 Result<int> run_selftest(Session& session, const SelftestOptions& options);
 
