@@ -1,10 +1,8 @@
 /* selftest
 about = "the first warp adds what the others wrote, without a barrier in between"
 dims = "M=64,N=4096"
-kind = "race"
-cpu = ["checked.race"]
+kind = "wrong"
 cuda = ["numeric"]
-cuda_kind = "wrong"
 */
 /* autokernel
 op = "rmsnorm"
