@@ -13,23 +13,20 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 // In the form that `nvdisasm -c` prints.
-constexpr std::string_view kSass = R"(
-	.headerflags	@"EF_CUDA_SM90 EF_CUDA_VIRTUAL_SM(EF_CUDA_SM90)".text.rmsnorm :
-    /*0000*/ LDC R1,
-                           c[0x0][0x28];
-/*0010*/ @!P0 LDG.E.128 R4, desc[UR4][R2.64];
-/*0020*/ HMMA.16816.F32.BF16 R8, R4, R12, R8;
-.L_x_1 :
-    /*0030*/ FFMA.FTZ R3,
-    R4, R4, R3;
-/*0040*/ {
-  FADD R3, R3, R4;
-  /*0050*/ STS[R0], R3;
-}
-/*0060*/ MUFU.RSQ R3, R3;
-/*0070*/ @P1 BRA `(.L_x_1);
-/*0080*/ NOP;
-)";
+constexpr std::string_view kSass = R"sass(
+	.headerflags	@"EF_CUDA_SM90 EF_CUDA_VIRTUAL_SM(EF_CUDA_SM90)"
+.text.rmsnorm:
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/              @!P0 LDG.E.128 R4, desc[UR4][R2.64] ;
+        /*0020*/                   HMMA.16816.F32.BF16 R8, R4, R12, R8 ;
+.L_x_1:
+        /*0030*/                   FFMA.FTZ R3, R4, R4, R3 ;
+        /*0040*/                   { FADD R3, R3, R4 ;
+        /*0050*/                   STS [R0], R3 ; }
+        /*0060*/                   MUFU.RSQ R3, R3 ;
+        /*0070*/              @P1  BRA `(.L_x_1) ;
+        /*0080*/                   NOP;
+)sass";
 
 TEST(Sass, InstructionsAreCountedByClass) {
   EXPECT_THAT(
