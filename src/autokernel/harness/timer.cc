@@ -1,7 +1,6 @@
 #include "autokernel/harness/timer.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "autokernel/harness/comparison.h"
 #include "autokernel/stats/summary.h"
@@ -40,6 +39,8 @@ class RotatingTimer {
  private:
   Status bind_sets(const Prepared& prepared, std::vector<BoundSet>& into);
   Status add_content();
+  /// New contents in the place of old ones, and the truth for them.
+  Status renew(Content& content);
   Result<device::Round> round(const std::vector<BoundSet>& bound, std::span<const std::size_t> contents,
                               std::size_t slot);
   enum class WarmUp { kNo, kYes };
@@ -49,8 +50,8 @@ class RotatingTimer {
   Outcome check_group(const std::vector<bool>& incumbent);
   std::vector<std::size_t> pick_contents();
   std::size_t wanted_sets(std::uint64_t set_bytes) const;
-  /// How many contents beyond the sets the memory allows.
-  std::size_t extra_contents() const;
+  /// How many contents are kept at once: more than there are sets, as many, or one for all.
+  std::size_t wanted_contents() const;
   Outcome run_cold(const BoundSet& set, double median_us, std::vector<double>& cold_us);
   void note_throttling(const device::TimeOutcome& outcome, TimedRounds& result) const;
   /// time.clock: the host's clock and the device's agree.
@@ -79,13 +80,16 @@ Status RotatingTimer::bind_sets(const Prepared& prepared, std::vector<BoundSet>&
 
 Status RotatingTimer::add_content() {
   AK_TRY(truth, Truth::allocate(context_.device, context_.family, request_.problem));
-  std::uint64_t seed = context_.seeds.next();
-  AK_TRY(steps, input_steps(context_, request_.problem, sets_[0], request_.draw, nullptr, seed));
-  AK_TRY(reference, references_.steps(context_.family, request_.problem, sets_[0], truth));
+  contents_.push_back({0, std::move(truth)});
+  return renew(contents_.back());
+}
+
+Status RotatingTimer::renew(Content& content) {
+  content.seed = context_.seeds.next();
+  AK_TRY(steps, input_steps(context_, request_.problem, sets_[0], request_.draw, nullptr, content.seed));
+  AK_TRY(reference, references_.steps(context_.family, request_.problem, sets_[0], content.truth));
   steps.insert(steps.end(), reference.begin(), reference.end());
-  AK_TRY_VOID(run_trusted(context_, steps));
-  contents_.push_back({seed, std::move(truth)});
-  return {};
+  return run_trusted(context_, steps);
 }
 
 Status RotatingTimer::prepare() {
@@ -96,7 +100,7 @@ Status RotatingTimer::prepare() {
   AK_TRY_VOID(bind_sets(request_.candidate, candidate_));
   if (request_.incumbent != nullptr) AK_TRY_VOID(bind_sets(*request_.incumbent, incumbent_));
   AK_TRY_VOID(add_content());
-  const std::size_t wanted = sets_.size() + extra_contents();
+  const std::size_t wanted = wanted_contents();
   while (contents_.size() < wanted) AK_TRY_VOID(add_content());
   for (const std::string& output : sets_[0].outputs()) {
     row_doubles_.push_back(comparison_rows(sets_[0].view(output), contents_[0].truth.outputs().at(output)));
@@ -119,15 +123,20 @@ std::size_t RotatingTimer::wanted_sets(std::uint64_t set_bytes) const {
   return std::clamp<std::uint64_t>(wanted, context_.limits.fewest_sets, context_.limits.most_sets);
 }
 
-std::size_t RotatingTimer::extra_contents() const {
-  const std::uint64_t needed =
-      sets_.size() * sets_[0].bytes() + (sets_.size() + kExtraContents) * contents_[0].truth.bytes();
-  return needed <= context_.device.info().memory_bytes / 10 * 7 ? kExtraContents : 0;
+std::size_t RotatingTimer::wanted_contents() const {
+  const double memory =
+      static_cast<double>(context_.device.info().memory_bytes) * context_.limits.timed_memory_share;
+  const auto fits = [&](std::size_t contents) {
+    return static_cast<double>(sets_.size() * sets_[0].bytes() + contents * contents_[0].truth.bytes()) <=
+           memory;
+  };
+  if (fits(sets_.size() + kExtraContents)) return sets_.size() + kExtraContents;
+  return fits(sets_.size()) ? sets_.size() : 1;
 }
 
 std::vector<std::size_t> RotatingTimer::pick_contents() {
-  std::vector<std::size_t> order(contents_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order(std::max(contents_.size(), sets_.size()));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i % contents_.size();
   context_.seeds.shuffle(order);
   order.resize(sets_.size());
   return order;
@@ -191,6 +200,7 @@ Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
   std::vector<bool> incumbent = {false, false};
   if (request_.incumbent != nullptr) incumbent = {true, false, false, true};
   if (warm_up == WarmUp::kYes) incumbent.resize(incumbent.size() / 2);
+  if (contents_.size() < sets_.size()) AK_TRY_VOID(renew(contents_[0]));
   std::vector<std::size_t> contents = pick_contents();
   std::vector<device::Round> rounds;
   for (std::size_t k = 0; k < incumbent.size(); ++k) {
