@@ -1,7 +1,8 @@
 #pragma once
 // Timed rounds (DESIGN section 6): rotating input/output sets whose contents change every round, poisoned
 // outputs, nothing but candidate launches in the timed part, every output compared afterwards. Candidate
-// alone, or against the incumbent in A B B A order.
+// alone, or against the incumbent in A B B A order. Where an execution takes more than a millisecond of a
+// device whose caches are flushed, a round is one execution and the sets take turns.
 
 #include <memory>
 #include <optional>
