@@ -105,6 +105,12 @@ struct CampaignOptions {
 Result<int> run_status(Session& session, const CampaignOptions& options);
 Result<int> run_next(Session& session, const CampaignOptions& options);
 
+struct RecordOptions {
+  std::string target;  ///< empty: the only one that was edited
+  std::string note;    ///< why the edit should be faster
+};
+Result<int> run_record(Session& session, const RecordOptions& options);
+
 struct HistoryOptions {
   std::string target, tag;
   std::int64_t experiment = 0;
