@@ -4,6 +4,8 @@ A label is a record_function of the name `ak.site:MODULE#NODE`: the path of the 
 node's name. Without a graph, calls of modules are labelled: `ak.site:MODULE`.
 """
 
+import math
+
 PREFIX = "ak.site:"
 CALLS = ("call_module", "call_function", "call_method")
 
@@ -34,6 +36,18 @@ def changes_first_input(module, node):
     if name.startswith("aten."):
         name = name.split(".")[1]
     return node.kwargs.get("inplace") is True or (name.endswith("_") and not name.endswith("__"))
+
+
+def constants(module, node):
+    """{"numbers": [...], "texts": [...]} among a node's arguments, where there are any; of a module its texts. The profiler
+    records neither a text nor a number that PyTorch wraps as a tensor, such as the eps of a norm written by hand."""
+    given = [*node.args, *node.kwargs.values()]
+    if node.op == "call_module":
+        called = module.get_submodule(node.target)
+        given = [value for name in getattr(called, "__constants__", ()) if isinstance(value := getattr(called, name, None), str)]
+    numbers = [value for value in given if type(value) in (int, float) and math.isfinite(value)]
+    texts = [value for value in given if isinstance(value, str)]
+    return {key: value for key, value in (("numbers", numbers), ("texts", texts)) if value}
 
 
 class Graph:
@@ -74,8 +88,8 @@ class Graph:
         Observer(self.module).run(*inputs)
 
     def nodes(self):
-        """The nodes that hold tensors, and the output: name, module, target, inputs by name, shape, strides, dtype. A node that
-        changes its input in place stands for it from there on."""
+        """The nodes that hold tensors, and the output: name, module, target, inputs by name, constants, shape, strides, dtype. A
+        node that changes its input in place stands for it from there on."""
         described, current = [], {}
         for node in self.module.graph.nodes:
             if node not in self.values and node.op != "output":
@@ -87,7 +101,7 @@ class Graph:
                     current[each] = node
                 current[source] = node
             described.append({"name": node.name, "module": module_path(node), "target": f"{node.op} {target_name(node)}",
-                              "inputs": inputs, **(self.values.get(node) or {})})
+                              "inputs": inputs, **constants(self.module, node), **(self.values.get(node) or {})})
         return described
 
 

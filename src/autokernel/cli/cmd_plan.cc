@@ -7,6 +7,7 @@
 #include "autokernel/base/text_table.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/planning.h"
+#include "autokernel/plan/graph_values.h"
 #include "autokernel/plan/profile_record.h"
 #include "autokernel/roofline/gpu_table.h"
 
@@ -33,13 +34,13 @@ std::string shortened(std::string text) {
 
 std::string sites_table(const plan::Plan& plan, std::size_t top) {
   using Align = TextTable::Align;
-  std::vector<std::string> names = {"#",     "site",   "problem",  "calls",   "us",      "share",
+  std::vector<std::string> names = {"#",   "site",     "problem", "calls", "us",     "share",
                                     "sum", "floor us", "x floor", "bound", "ceiling"};
   std::vector<Align> alignment = {Align::kRight, Align::kLeft,  Align::kLeft,  Align::kRight,
                                   Align::kRight, Align::kRight, Align::kRight, Align::kRight,
                                   Align::kRight, Align::kLeft,  Align::kRight};
-  const bool placed =
-      std::any_of(plan.sites.begin(), plan.sites.end(), [](const auto& site) { return !site.places.empty(); });
+  const bool placed = std::any_of(plan.sites.begin(), plan.sites.end(),
+                                  [](const auto& site) { return !site.places.empty(); });
   if (placed) {
     names.emplace_back("in");
     alignment.push_back(Align::kLeft);
@@ -49,10 +50,17 @@ std::string sites_table(const plan::Plan& plan, std::size_t top) {
     if (top-- == 0) break;
     std::optional<double> ratio;
     if (site.floor_us && *site.floor_us > 0) ratio = site.time_us / *site.floor_us;
-    std::vector<std::string> row = {site.priority > 0 ? std::to_string(site.priority) : "-", site.id, site.problem.label(),
-                   fmt::format("{:.0f}", site.calls), fmt::format("{:.1f}", site.time_us),
-                   percent(site.share), percent(site.cumulative_share), optional_text(site.floor_us, 1),
-                   optional_text(ratio, 1), site.bound, fmt::format("{:.2f}x", site.ceiling)};
+    std::vector<std::string> row = {site.priority > 0 ? std::to_string(site.priority) : "-",
+                                    site.id,
+                                    site.problem.label(),
+                                    fmt::format("{:.0f}", site.calls),
+                                    fmt::format("{:.1f}", site.time_us),
+                                    percent(site.share),
+                                    percent(site.cumulative_share),
+                                    optional_text(site.floor_us, 1),
+                                    optional_text(ratio, 1),
+                                    site.bound,
+                                    fmt::format("{:.2f}x", site.ceiling)};
     if (placed) row.push_back(shortened(plan::modules_text(site.places)));
     table.add_row(std::move(row));
   }
@@ -124,7 +132,9 @@ Result<plan::Plan> plan_of_trace(Session& session, const std::string& file) {
   }
   AK_TRY(traits, plan::embedded_op_traits());
   const plan::CallTree tree = plan::CallTree::build(trace);
-  const plan::MatchedTrace matched = plan::match_trace(trace, tree, *registry, traits, record && record->graph ? &*record->graph : nullptr);
+  const plan::ModelGraph* graph = record && record->graph ? &*record->graph : nullptr;
+  if (graph != nullptr) plan::fill_values(trace, tree, *graph, *registry);
+  const plan::MatchedTrace matched = plan::match_trace(trace, tree, *registry, traits, graph);
   std::optional<roofline::Peaks> peaks;
   if (!tree.on_cpu() && trace.device) {
     AK_TRY(table, roofline::GpuTable::embedded());

@@ -151,9 +151,8 @@ void add_tune(CLI::App& app, Parsed& parsed) {
 }
 
 void add_profile(CLI::App& app, Parsed& parsed) {
-  CLI::App& profile =
-      subcommand(app, parsed, "profile", "run a PyTorch model under its profiler and plan it",
-                 [&](Session& s) { return run_profile(s, parsed.profile); });
+  CLI::App& profile = subcommand(app, parsed, "profile", "run a PyTorch model under its profiler and plan it",
+                                 [&](Session& s) { return run_profile(s, parsed.profile); });
   profile.add_option("MODEL", parsed.profile.model.model.file,
                      "MODEL.py with build(device, dtype), MODEL.py:Class or MODEL.py:function");
   add_model_options(profile, parsed.profile.model);
@@ -163,7 +162,8 @@ void add_profile(CLI::App& app, Parsed& parsed) {
 void add_planning(CLI::App& app, Parsed& parsed) {
   CLI::App& plan = subcommand(app, parsed, "plan", "rank what is worth optimizing in a torch.profiler trace",
                               [&](Session& s) { return run_plan(s, parsed.plan); });
-  plan.add_option("TRACE", parsed.plan.file, "trace, .json or .json.gz, or a profile.json (default: the plan of the workspace)");
+  plan.add_option("TRACE", parsed.plan.file,
+                  "trace, .json or .json.gz, or a profile.json (default: the plan of the workspace)");
   plan.add_option("--top", parsed.plan.top, "rows to print (default: 20)")->check(CLI::PositiveNumber);
   CLI::App& extract = subcommand(app, parsed, "extract",
                                  "make targets of the plan's first sites: targets/<id>/ in the workspace",

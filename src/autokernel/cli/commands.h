@@ -100,9 +100,9 @@ struct ExtractOptions {
 Result<int> run_extract(Session& session, const ExtractOptions& options);
 
 struct OptimizeOptions {
-  std::string file;                             ///< a trace, profile.json or model; empty: the workspace's plan
-  ModelOptions model;                           ///< how a model is run
-  std::size_t top = 5;                          ///< sites
+  std::string file;     ///< a trace, profile.json or model; empty: the workspace's plan
+  ModelOptions model;   ///< how a model is run
+  std::size_t top = 5;  ///< sites
   std::map<std::string, std::string> settings;  ///< flags: strategy, budget, seed, threshold
 };
 Result<int> run_optimize(Session& session, const OptimizeOptions& options);

@@ -37,7 +37,8 @@ void tell(Session& session, const torch::ProfileSpec& spec, const torch::Profile
   if (profiled.graph_by.empty()) {
     session.log().info("no graph of the model, so it was run as it is: {}", profiled.graph_why_not);
   } else {
-    session.log().info("graph of the model: by {}; its outputs and its ops are the model's", profiled.graph_by);
+    session.log().info("graph of the model: by {}; its outputs and its ops are the model's",
+                       profiled.graph_by);
   }
   session.log().info("{}: PyTorch {} on {}, {}, {:.1f} ms an iteration with the profiler on",
                      spec.record.string(), profiled.torch_version, profiled.device, profiled.dtype,
@@ -58,17 +59,21 @@ void add_model_options(CLI::App& command, ModelOptions& model) {
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* help) {
     command.add_option(name, values, help)->allow_extra_args(false);
   };
-  command.add_option("--module", model.model.package, "instead of a file: an installed package, e.g. transformers");
+  command.add_option("--module", model.model.package,
+                     "instead of a file: an installed package, e.g. transformers");
   command.add_option("--factory", model.model.factory,
                      "class or function of --module, e.g. AutoModelForCausalLM.from_config");
   command.add_option("--config", model.model.config, "configuration class of --module, for --factory");
   list("--config-arg", model.model.config_arguments, "NAME=VALUE of --config; may be repeated");
-  command.add_option("--pretrained", model.model.pretrained, "published weights: from_pretrained(NAME) of --factory");
+  command.add_option("--pretrained", model.model.pretrained,
+                     "published weights: from_pretrained(NAME) of --factory");
   list("--arg", model.model.arguments, "NAME=VALUE of the class or function; may be repeated");
   list("--input", model.model.inputs,
-       "[NAME=]SHAPE[:DTYPE[:LOW..HIGH]], e.g. 1x1024:int64; may be repeated (default: those of the function)");
+       "[NAME=]SHAPE[:DTYPE[:LOW..HIGH]], e.g. 1x1024:int64; may be repeated (default: those of the "
+       "function)");
   list("--keyword", model.model.keywords, "NAME=VALUE that forward takes and is no tensor; may be repeated");
-  command.add_option("--python", model.python, "interpreter that has PyTorch (default: the setting `python`)");
+  command.add_option("--python", model.python,
+                     "interpreter that has PyTorch (default: the setting `python`)");
   command.add_option("--torch-device", model.torch_device, "auto, cpu, cuda, cuda:1 (default: auto)");
   command.add_option("--dtype", model.dtype, "f32, f16, bf16 (default: bf16 on a GPU, f32 on a CPU)");
   command.add_option("--iterations", model.iterations, "recorded (default: 1)")->check(CLI::Range(1, 1000));
@@ -80,6 +85,8 @@ void add_model_options(CLI::App& command, ModelOptions& model) {
 }
 
 Result<plan::Plan> plan_of_model(Session& session, const ModelOptions& options) {
+  if (options.model.file.empty() == options.model.package.empty())
+    return usage_error("name one model: MODEL.py, MODEL.py:NAME, or --module PACKAGE --factory NAME");
   AK_TRY(spec, spec_of(session, options));
   AK_TRY_VOID(ak::create_directories(session.workspace_folder()));
   session.log().info("profiling {} with {}", spec.model.name(), spec.python);

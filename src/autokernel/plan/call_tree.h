@@ -25,8 +25,8 @@ struct Work {
 
 class CallTree {
  public:
-  /// Sorts the trace's ops (and labels) into preorder: op i of the tree is trace.ops[i], its descendants are i + 1 to
-  /// below end(i).
+  /// Sorts the trace's ops (and labels) into preorder: op i of the tree is trace.ops[i], its descendants are
+  /// i + 1 to below end(i).
   static CallTree build(Trace& trace);
 
   std::size_t size() const { return ends_.size(); }
@@ -51,7 +51,7 @@ class CallTree {
 
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint32_t> parents_;
-  std::vector<std::uint32_t> labels_;  // of each op; empty: a trace without labels
+  std::vector<std::uint32_t> labels_;      // of each op; empty: a trace without labels
   std::vector<Work> work_;                 // sorted by op
   std::vector<std::uint32_t> first_work_;  // of each op, and one past the last
   std::vector<std::int64_t> time_before_;  // of the work of all ops before an op

@@ -6,17 +6,15 @@
 namespace ak::plan {
 namespace {
 
-constexpr std::uint32_t kNoNode = 0xffffffff;
-
 void collect_names(const op::MatchArgument& argument, std::vector<std::string>& names) {
   if (argument.kind == op::MatchArgument::Kind::kName) names.push_back(argument.text);
   for (const op::MatchArgument& item : argument.items) collect_names(item, names);
 }
 
-/// What a step reads; a result of a view that was not seen is what that view reads.
+/// What a step reads; a result of a view is what that view reads.
 class StepReads {
  public:
-  StepReads(const op::Match& match, std::span<const std::uint32_t> ops) : match_(match), ops_(ops) {
+  StepReads(const op::Match& match, const OpTraits& traits) : match_(match), traits_(traits) {
     for (std::size_t i = 0; i < match.steps.size(); ++i) {
       for (const std::string& result : match.steps[i].results) producers_[result] = i;
     }
@@ -35,7 +33,7 @@ class StepReads {
       const auto producer = producers_.find(name);
       if (producer == producers_.end() || producer->second >= step) {
         found.push_back({name, std::nullopt});
-      } else if (ops_[producer->second] != kNoOp) {
+      } else if (!traits_.views.contains(match_.steps[producer->second].op)) {
         found.push_back({name, producer->second});
       } else {
         for (Read& each : of(producer->second)) found.push_back(std::move(each));
@@ -46,7 +44,7 @@ class StepReads {
 
  private:
   const op::Match& match_;
-  std::span<const std::uint32_t> ops_;
+  const OpTraits& traits_;
   std::map<std::string, std::size_t, std::less<>> producers_;
 };
 
@@ -62,15 +60,11 @@ bool is_output(const op::Family& family, const op::Match& match, const op::Match
 }  // namespace
 
 DataFlow::DataFlow(const Trace& trace, const CallTree& tree, const OpTraits& traits, const ModelGraph& graph)
-    : tree_(tree), graph_(graph) {
-  for (const SiteLabel& label : trace.labels) {
-    const PlaceName place = place_name(trace.names.text(label.name));
-    nodes_.push_back(graph.find(place.node).value_or(kNoNode));
-  }
-  find_passages(trace, traits);
+    : tree_(tree), traits_(traits), graph_(graph), nodes_(label_nodes(trace, graph)) {
+  find_passages(trace);
 }
 
-void DataFlow::find_passages(const Trace& trace, const OpTraits& traits) {
+void DataFlow::find_passages(const Trace& trace) {
   for (std::uint32_t i = 0; i < graph_.size(); ++i) passes_.push_back(!graph_.node(i).inputs.empty());
   for (std::uint32_t op = 0; op < tree_.size();) {
     const std::uint32_t node = node_of(op);
@@ -79,8 +73,8 @@ void DataFlow::find_passages(const Trace& trace, const OpTraits& traits) {
       continue;
     }
     const std::string name(op::without_in_place(trace.names.text(trace.ops[op].name)));
-    const bool works =
-        (tree_.on_cpu() || tree_.time_ns(op) > 0) && !traits.views.contains(name) && !traits.casts.contains(name);
+    const bool works = (tree_.on_cpu() || tree_.time_ns(op) > 0) && !traits_.views.contains(name) &&
+                       !traits_.casts.contains(name);
     if (works) passes_[node] = false;
     op = tree_.end(op);
   }
@@ -146,10 +140,10 @@ bool DataFlow::allows(const op::Family& family, const op::Match& match,
   if (ops.size() < 2) return true;
   const std::vector<std::uint32_t> nodes = nodes_of(ops);
   const std::set<std::uint32_t> inside(nodes.begin(), nodes.end());
-  const StepReads reads_of(match, ops);
+  const StepReads reads_of(match, traits_);
   std::map<std::string, std::set<std::uint32_t>> shared;  // family tensor -> where it can come from
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (nodes[i] == kNoNode) continue;
+    if (nodes[i] == kNoNode || traits_.views.contains(match.steps[i].op)) continue;
     for (const StepReads::Read& read : reads_of.of(i)) {
       if (read.step) {
         const std::uint32_t written = nodes[*read.step];

@@ -8,17 +8,19 @@ namespace ak::plan {
 namespace {
 
 struct RawNode {
-  std::string name, module;
+  GraphNode node;
   std::vector<std::string> inputs;
 };
 
 Result<RawNode> raw_node(const Json& json, const std::string& what) {
   AK_TRY(in, FieldReader::object(json, what));
-  RawNode node;
-  in.read("name", node.name);
-  in.read("module", node.module);
-  in.read("inputs", node.inputs);
-  return in.finish(std::move(node));
+  RawNode raw;
+  in.read("name", raw.node.name);
+  in.read("module", raw.node.module);
+  in.read("inputs", raw.inputs);
+  if (json.contains("numbers")) in.read("numbers", raw.node.numbers);
+  if (json.contains("texts")) in.read("texts", raw.node.texts);
+  return in.finish(std::move(raw));
 }
 
 }  // namespace
@@ -29,7 +31,7 @@ Result<ModelGraph> ModelGraph::from_json(const Json& nodes, const std::string& w
   for (const Json& each : nodes) {
     const auto index = static_cast<std::uint32_t>(graph.nodes_.size());
     AK_TRY(raw, raw_node(each, fmt::format("{}[{}]", what, index)));
-    GraphNode node{std::move(raw.name), std::move(raw.module), {}, {}};
+    GraphNode node = std::move(raw.node);
     for (const std::string& name : raw.inputs) {
       const std::optional<std::uint32_t> input = graph.find(name);
       if (!input)
@@ -53,6 +55,13 @@ PlaceName place_name(std::string_view label) {
   const std::size_t mark = label.rfind('#');
   if (mark == std::string_view::npos) return {label, {}};
   return {label.substr(0, mark), label.substr(mark + 1)};
+}
+
+std::vector<std::uint32_t> label_nodes(const Trace& trace, const ModelGraph& graph) {
+  std::vector<std::uint32_t> nodes;
+  for (const SiteLabel& label : trace.labels)
+    nodes.push_back(graph.find(place_name(trace.names.text(label.name)).node).value_or(kNoNode));
+  return nodes;
 }
 
 }  // namespace ak::plan

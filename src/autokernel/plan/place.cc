@@ -25,9 +25,9 @@ std::string without_numbers(std::string_view path) {
   while (!path.empty()) {
     const std::size_t end = std::min(path.find('.'), path.size());
     const std::string_view segment = path.substr(0, end);
-    const bool number = !segment.empty() && std::all_of(segment.begin(), segment.end(), [](unsigned char each) {
-      return std::isdigit(each) != 0;
-    });
+    const bool number =
+        !segment.empty() && std::all_of(segment.begin(), segment.end(),
+                                        [](unsigned char each) { return std::isdigit(each) != 0; });
     text += fmt::format("{}{}", text.empty() ? "" : ".", number ? "*" : segment);
     path.remove_prefix(std::min(end + 1, path.size()));
   }

@@ -22,8 +22,8 @@ struct Place {
 void add_place(const Trace& trace, const CallTree& tree, std::span<const std::uint32_t> ops,
                std::vector<Place>& places);
 
-/// "layers.*.mlp": the modules of the places, numbers that differ as `*`; "layers.0, head" where that is not one.
-/// Empty: there are no places.
+/// "layers.*.mlp": the modules of the places, numbers that differ as `*`; "layers.0, head" where that is not
+/// one. Empty: there are no places.
 std::string modules_text(const std::vector<Place>& places);
 
 }  // namespace ak::plan

@@ -1,5 +1,6 @@
 #pragma once
-// profile.json: what `autokernel profile` writes beside the trace of a model (docs/reference/profile-json.md).
+// profile.json: what `autokernel profile` writes beside the trace of a model
+// (docs/reference/profile-json.md).
 
 #include <filesystem>
 #include <optional>

@@ -43,8 +43,8 @@ struct CpuOp {
   std::uint32_t thread = 0;       ///< threads are numbered in order of appearance
 };
 
-/// The span of a label of the bridge, `ak.site:MODULE#NODE` or `ak.site:MODULE`: where in the model the ops in it
-/// are.
+/// The span of a label of the bridge, `ak.site:MODULE#NODE` or `ak.site:MODULE`: where in the model the ops
+/// in it are.
 struct SiteLabel {
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;

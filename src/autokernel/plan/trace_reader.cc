@@ -64,9 +64,7 @@ bool read_member(JsonCursor& cursor, Event& event) {
                                      : ignored);
 }
 
-bool is_op(const Event& event) {
-  return event.category == "cpu_op" || event.category == "Operator";
-}
+bool is_op(const Event& event) { return event.category == "cpu_op" || event.category == "Operator"; }
 
 bool is_label(const Event& event) {
   return event.category == "user_annotation" && event.name.starts_with(kLabelPrefix);
@@ -251,8 +249,8 @@ class TraceReader {
     const std::optional<std::int64_t> start = parse_thousandths(event.start);
     const std::optional<std::int64_t> duration =
         event.duration.empty() ? std::optional<std::int64_t>(0) : parse_thousandths(event.duration);
-    const bool times = start && duration && std::abs(*start) < kMaxNs && *duration >= 0 && *duration < kMaxNs &&
-                       (label || (total_ns_ += std::min(*duration, kMaxNs)) < kMaxNs);
+    const bool times = start && duration && std::abs(*start) < kMaxNs && *duration >= 0 &&
+                       *duration < kMaxNs && (label || (total_ns_ += std::min(*duration, kMaxNs)) < kMaxNs);
     if (!times) {
       return usage_error("{}: event {} ({}): `ts` or `dur` is no time: `{}`, `{}`", name_, trace_.event_count,
                          event.name, event.start, event.duration);

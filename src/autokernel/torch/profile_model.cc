@@ -103,7 +103,8 @@ Result<Profiled> read_answer(const ProfileSpec& spec, const ProcessResult& done)
   if (in.has("error")) {
     AK_TRY(error, in.get_string("error"));
     const std::string frames = text_or_empty(*answer, "traceback");
-    return usage_error("cannot profile {}: {}{}{}", spec.model.name(), error, frames.empty() ? "" : "\n", frames);
+    return usage_error("cannot profile {}: {}{}{}", spec.model.name(), error, frames.empty() ? "" : "\n",
+                       frames);
   }
   Profiled profiled;
   FieldReader fields = *FieldReader::object(*answer, "the bridge's answer");

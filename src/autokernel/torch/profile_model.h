@@ -17,12 +17,12 @@ enum class Graph { kCapture, kNone };
 
 /// What names a model; python/autokernel/model_spec.py reads it.
 struct ModelSpec {
-  std::string file;                                ///< MODEL.py, MODEL.py:NAME; empty: of a package
-  std::string package, factory;                    ///< "transformers", "AutoModelForCausalLM.from_config"
-  std::string config, pretrained;                  ///< of the factory; empty: none
+  std::string file;                ///< MODEL.py, MODEL.py:NAME; empty: of a package
+  std::string package, factory;    ///< "transformers", "AutoModelForCausalLM.from_config"
+  std::string config, pretrained;  ///< of the factory; empty: none
   std::vector<std::string> arguments, config_arguments;  ///< NAME=VALUE, of the constructor or function
-  std::vector<std::string> inputs;                 ///< "1x1024:int64", "mask=1x1024:bool"
-  std::vector<std::string> keywords;               ///< NAME=VALUE, what forward takes and is no tensor
+  std::vector<std::string> inputs;                       ///< "1x1024:int64", "mask=1x1024:bool"
+  std::vector<std::string> keywords;                     ///< NAME=VALUE, what forward takes and is no tensor
 
   std::string name() const { return file.empty() ? package + "." + factory : file; }
 };
@@ -50,7 +50,8 @@ struct Profiled {
   std::vector<std::string> notes;    ///< of the inputs that were drawn
 };
 
-/// Errors are those of the model (with its own frames of the traceback), of the interpreter, or of the deadline.
+/// Errors are those of the model (with its own frames of the traceback), of the interpreter, or of the
+/// deadline.
 Result<Profiled> profile_model(const ProfileSpec& spec);
 
 }  // namespace ak::torch

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autokernel/base/file.h"
+#include "autokernel/plan/graph_values.h"
 #include "autokernel/plan/plan.h"
 #include "autokernel/plan/profile_record.h"
 #include "sample_trace.h"
@@ -33,11 +34,14 @@ ModelGraph graph_of(const char* nodes) {
 std::vector<FoundSite> sites_of(const std::vector<SampleOp>& ops, const ModelGraph* graph) {
   Trace trace = testing::read_sample(testing::trace_text(ops));
   const CallTree tree = CallTree::build(trace);
+  if (graph != nullptr) fill_values(trace, tree, *graph, families());
   return match_trace(trace, tree, families(), *embedded_op_traits(), graph).sites;
 }
 
 SampleOp add(const std::string& label) {
-  return {"aten::add", "[[6, 16], [6, 16], []]", R"(["float", "float", "Scalar"])", R"(["", "", "1"])", "[]", 10, label};
+  return {
+      "aten::add", "[[6, 16], [6, 16], []]", R"(["float", "float", "Scalar"])", R"(["", "", "1"])", "[]", 10,
+      label};
 }
 SampleOp norm(const std::string& label) {
   return {"aten::layer_norm",
@@ -49,7 +53,8 @@ SampleOp norm(const std::string& label) {
           label};
 }
 SampleOp linear(const std::string& label) {
-  return {"aten::linear", "[[6, 8], [16, 8], []]", R"(["float", "float", ""])", R"(["", "", ""])", "[]", 10, label};
+  return {"aten::linear", "[[6, 8], [16, 8], []]", R"(["float", "float", ""])", R"(["", "", ""])", "[]", 10,
+          label};
 }
 SampleOp relu(const std::string& label) {
   return {"aten::relu", "[[6, 16]]", R"(["float"])", "[]", "[]", 10, label};
@@ -91,31 +96,74 @@ TEST(DataFlow, GoesThroughViewsAndAResultThatOthersReadIsNotFusedAway) {
 }
 
 TEST(DataFlow, TheTensorThatTwoStepsShareMustComeFromOnePlace) {
-  const SampleOp pow{"aten::pow", "[[6, 16], []]", R"(["float", "Scalar"])", R"(["", "2"])", "[]", 10, "#pow"};
-  const SampleOp mean{"aten::mean", "[[6, 16], [], [], []]", R"(["float", "ScalarList", "Scalar", ""])",
-                      R"(["", "[-1]", "True", ""])", "[]", 10, "#mean"};
-  const SampleOp shift{"aten::add", "[[6, 1], [], []]", R"(["float", "Scalar", "Scalar"])",
-                       R"(["", "1e-06", "1"])", "[]", 10, "#shift"};
+  const SampleOp pow{"aten::pow", "[[6, 16], []]", R"(["float", "Scalar"])", R"(["", "2"])", "[]",
+                     10,          "#pow"};
+  const SampleOp mean{"aten::mean",
+                      "[[6, 16], [], [], []]",
+                      R"(["float", "ScalarList", "Scalar", ""])",
+                      R"(["", "[-1]", "True", ""])",
+                      "[]",
+                      10,
+                      "#mean"};
+  const SampleOp shift{
+      "aten::add", "[[6, 1], [], []]", R"(["float", "double", "Scalar"])", R"(["", "", "1"])", "[]", 10,
+      "#shift"};
   const SampleOp rsqrt{"aten::rsqrt", "[[6, 1]]", R"(["float"])", R"([""])", "[]", 10, "#rsqrt"};
-  const SampleOp scale{"aten::mul", "[[6, 16], [6, 1]]", R"(["float", "float"])", R"(["", ""])", "[]", 10, "#scale"};
-  const SampleOp weigh{"aten::mul", "[[16], [6, 16]]", R"(["float", "float"])", R"(["", ""])", "[]", 10, "#weigh"};
+  const SampleOp scale{"aten::mul", "[[6, 16], [6, 1]]", R"(["float", "float"])", R"(["", ""])", "[]", 10,
+                       "#scale"};
+  const SampleOp weigh{"aten::mul", "[[16], [6, 16]]", R"(["float", "float"])", R"(["", ""])", "[]",
+                       10,          "#weigh"};
   const auto graph = [](const char* scaled) {
     return graph_of(fmt::format(R"([
       {{"name": "x", "module": "", "inputs": []}}, {{"name": "z", "module": "", "inputs": []}},
       {{"name": "w", "module": "", "inputs": []}}, {{"name": "pow", "module": "", "inputs": ["x"]}},
-      {{"name": "mean", "module": "", "inputs": ["pow"]}}, {{"name": "shift", "module": "", "inputs": ["mean"]}},
+      {{"name": "mean", "module": "", "inputs": ["pow"]}}, {{"name": "shift", "module": "", "inputs": ["mean"], "numbers": [0.25]}},
       {{"name": "rsqrt", "module": "", "inputs": ["shift"]}},
       {{"name": "scale", "module": "", "inputs": ["{}", "rsqrt"]}},
-      {{"name": "weigh", "module": "", "inputs": ["w", "scale"]}}])", scaled).c_str());
+      {{"name": "weigh", "module": "", "inputs": ["w", "scale"]}}])",
+                                scaled)
+                        .c_str());
   };
   const ModelGraph itself = graph("x"), another = graph("z");
   const std::vector<SampleOp> ops = {pow, mean, shift, rsqrt, scale, weigh};
   const std::vector<FoundSite> found = sites_of(ops, &itself);
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].problem.op, "rmsnorm");
+  EXPECT_EQ(found[0].problem.scalars.at("eps"), 0.25);  // which the profiler does not record
+  EXPECT_THAT(found[0].assumed, IsEmpty());
   ASSERT_THAT(found[0].places, SizeIs(1));
   EXPECT_THAT(found[0].places[0].nodes, ElementsAre("pow", "mean", "shift", "rsqrt", "scale", "weigh"));
   for (const FoundSite& site : sites_of(ops, &another)) EXPECT_NE(site.problem.op, "rmsnorm");
+}
+
+TEST(GraphValues, ATextOfTheGraphIsNotAssumed) {
+  const SampleOp gelu{"aten::gelu", "[[6, 16], []]", R"(["float", ""])", R"(["", ""])", "[]", 10, "#gelu"};
+  const auto graph = [](const char* texts) {
+    return graph_of(fmt::format(R"([
+      {{"name": "x", "module": "", "inputs": []}}, {{"name": "linear", "module": "up", "inputs": ["x"]}},
+      {{"name": "gelu", "module": "", "inputs": ["linear"]{}}}])",
+                                texts)
+                        .c_str());
+  };
+  const std::vector<SampleOp> ops = {linear("up#linear"), gelu};
+  const ModelGraph tanh = graph(R"(, "texts": ["tanh"])"), silent = graph("");
+  EXPECT_EQ(sites_of(ops, &tanh)[0].problem.flags.at("ACT"), 2);
+  EXPECT_THAT(sites_of(ops, &tanh)[0].assumed, IsEmpty());
+  EXPECT_THAT(sites_of(ops, &silent)[0].assumed, ElementsAre("'none' of aten::gelu"));
+}
+
+TEST(GraphValues, ATensorWithoutDimsIsNotTakenForTheNodesNumber) {
+  const SampleOp sum{
+      "aten::add", "[[6, 16], [], []]", R"(["float", "double", "Scalar"])", R"(["", "", "2"])", "[]", 10,
+      "#add"};
+  const ModelGraph graph = graph_of(R"([
+      {"name": "x", "module": "", "inputs": []}, {"name": "z", "module": "", "inputs": []},
+      {"name": "add", "module": "", "inputs": ["x", "z"], "numbers": [2]}])");
+  Trace trace = testing::read_sample(testing::trace_text({sum}));
+  const CallTree tree = CallTree::build(trace);
+  const std::string before = trace.arguments.text(trace.ops[0].arguments);
+  fill_values(trace, tree, graph, families());
+  EXPECT_EQ(before, trace.arguments.text(trace.ops[0].arguments));
 }
 
 TEST(Places, AreTheModulesAndNodesOfTheLabels) {
@@ -147,9 +195,11 @@ TEST(ModelGraph, RefusesWhatIsNoGraph) {
     return ModelGraph::from_json(Json::parse(text), "p.json").error().message;
   };
   EXPECT_THAT(error("{}"), HasSubstr("expected a list"));
-  EXPECT_THAT(error(R"([{"name": "a", "module": "", "inputs": ["b"]}])"), HasSubstr("p.json[0]: a reads `b`"));
-  EXPECT_THAT(error(R"([{"name": "a", "module": "", "inputs": []}, {"name": "a", "module": "", "inputs": []}])"),
-              HasSubstr("two nodes `a`"));
+  EXPECT_THAT(error(R"([{"name": "a", "module": "", "inputs": ["b"]}])"),
+              HasSubstr("p.json[0]: a reads `b`"));
+  EXPECT_THAT(
+      error(R"([{"name": "a", "module": "", "inputs": []}, {"name": "a", "module": "", "inputs": []}])"),
+      HasSubstr("two nodes `a`"));
   EXPECT_THAT(error(R"([{"name": "a", "inputs": []}])"), HasSubstr("module"));
 }
 
@@ -159,7 +209,8 @@ TEST(ProfileRecord, IsToldFromATraceByItsBeginning) {
   AK_CHECK(write_file_atomic(path, R"({"traceEvents": []})").has_value());
   EXPECT_FALSE(read_profile_record(path)->has_value());
   AK_CHECK(write_file_atomic(path, R"( { "autokernel": "profile", "schema": 1, "trace": "t.json.gz",
-      "graph": {"nodes": [{"name": "a", "module": "m", "inputs": []}]}})").has_value());
+      "graph": {"nodes": [{"name": "a", "module": "m", "inputs": []}]}})")
+               .has_value());
   const Result<std::optional<ProfileRecord>> record = read_profile_record(path);
   ASSERT_TRUE(record && *record);
   EXPECT_EQ((*record)->trace, folder.path() / "t.json.gz");

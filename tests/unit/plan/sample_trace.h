@@ -39,7 +39,8 @@ inline std::string trace_text(const std::vector<SampleOp>& ops) {
         event("cpu_op", op.name, 1, at, 50,
               fmt::format(R"("Input Dims": {}, "Input type": {}, "Concrete Inputs": {}, "Input Strides": {})",
                           op.dims, op.types, op.values, op.strides));
-    if (!op.label.empty()) events += ",\n" + event("user_annotation", "ak.site:" + op.label, 1, at - 10, 70, "");
+    if (!op.label.empty())
+      events += ",\n" + event("user_annotation", "ak.site:" + op.label, 1, at - 10, 70, "");
     if (op.device_us == 0) continue;
     const std::string tie = fmt::format(R"("correlation": {})", ++correlation);
     events += ",\n" + event("cuda_runtime", "cudaLaunchKernel", 1, at + 10, 5, tie);
