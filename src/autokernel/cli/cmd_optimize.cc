@@ -8,6 +8,7 @@
 #include "autokernel/base/progress.h"
 #include "autokernel/base/text_table.h"
 #include "autokernel/cli/commands.h"
+#include "autokernel/cli/model_profile.h"
 #include "autokernel/cli/planning.h"
 #include "autokernel/cli/standing.h"
 #include "autokernel/cli/verdict_text.h"
@@ -125,20 +126,13 @@ Result<campaign::OptimizeRequest> make_request(const OptimizeOptions& options,
 }  // namespace
 
 Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
-  if (options.model.ends_with(".py") || options.model.find(".py:") != std::string::npos) {
-    return usage_error(
-        "optimize {}: not supported yet: give a torch.profiler trace (autokernel plan --help says how to "
-        "record one)",
-        options.model);
-  }
   AK_TRY(settings, session.settings(options.settings));
   AK_TRY_VOID(search::check_strategy(settings.get_text("strategy")));
-  AK_TRY(planned, options.model.empty() ? stored_plan(session, session.workspace_folder())
-                                        : plan_of_trace(session, options.model));
+  AK_TRY(planned, plan_of(session, options.file, options.model));
   AK_TRY(pool, session.start_pool());
   AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
   for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
-  if (!options.model.empty()) AK_TRY_VOID(store_plan(workspace, planned));
+  AK_TRY_VOID(store_plan(workspace, planned));
   AK_TRY_VOID(extract_targets(session, workspace, planned, options.top));
   std::vector<std::string> why_not;
   AK_TRY(targets,

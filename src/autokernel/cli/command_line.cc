@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "autokernel/cli/commands.h"
+#include "autokernel/cli/model_profile.h"
 #include "autokernel/device/cpu/jail_main.h"
 #include "autokernel/device/cuda/nvrtc_child.h"
 
@@ -36,7 +37,7 @@ struct Parsed {
   SelftestOptions selftest;
   WorkerOptions worker;
   bool no_baselines = false;
-  std::optional<std::string> strategy, budget, seed, threshold, python;
+  std::optional<std::string> strategy, budget, seed, threshold;
   /// Those of the four that were given, by the setting's name.
   std::map<std::string, std::string> search_settings() const {
     std::map<std::string, std::string> given;
@@ -153,32 +154,18 @@ void add_tune(CLI::App& app, Parsed& parsed) {
 
 void add_profile(CLI::App& app, Parsed& parsed) {
   CLI::App& profile = subcommand(app, parsed, "profile", "run a PyTorch model under its profiler and plan it",
-                                 [&](Session& s) {
-                                   if (parsed.python) parsed.profile.settings["python"] = *parsed.python;
-                                   return run_profile(s, parsed.profile);
-                                 });
-  profile
-      .add_option("MODEL", parsed.profile.model, "Python file with build(device, dtype) -> (model, inputs)")
-      ->required();
-  profile.add_option("--python", parsed.python,
-                     "interpreter that has PyTorch (default: the setting `python`)");
-  profile.add_option("--torch-device", parsed.profile.torch_device,
-                     "auto, cpu, cuda, cuda:1 (default: auto)");
-  profile.add_option("--dtype", parsed.profile.dtype,
-                     "f32, f16, bf16 (default: bf16 on a GPU, f32 on a CPU)");
-  profile.add_option("--iterations", parsed.profile.iterations, "recorded (default: 1)")
-      ->check(CLI::Range(1, 1000));
-  profile.add_option("--warmup", parsed.profile.warmup, "before them (default: 3)")
-      ->check(CLI::Range(0, 1000));
-  profile.add_flag("--train", parsed.profile.train, "forward and backward pass instead of inference");
-  profile.add_flag("--compile", parsed.profile.compile, "under torch.compile");
+                                 [&](Session& s) { return run_profile(s, parsed.profile); });
+  profile.add_option("MODEL", parsed.profile.model.model.file,
+                     "MODEL.py with build(device, dtype), MODEL.py:Class or MODEL.py:function");
+  add_model_options(profile, parsed.profile.model);
   profile.add_option("--top", parsed.profile.top, "rows to print (default: 20)")->check(CLI::PositiveNumber);
 }
 
 void add_planning(CLI::App& app, Parsed& parsed) {
   CLI::App& plan = subcommand(app, parsed, "plan", "rank what is worth optimizing in a torch.profiler trace",
                               [&](Session& s) { return run_plan(s, parsed.plan); });
-  plan.add_option("TRACE", parsed.plan.file, "trace, .json or .json.gz (default: the plan of the workspace)");
+  plan.add_option("TRACE", parsed.plan.file,
+                  "trace, .json or .json.gz, or a profile.json (default: the plan of the workspace)");
   plan.add_option("--top", parsed.plan.top, "rows to print (default: 20)")->check(CLI::PositiveNumber);
   CLI::App& extract = subcommand(app, parsed, "extract",
                                  "make targets of the plan's first sites: targets/<id>/ in the workspace",
@@ -194,8 +181,9 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
                    if (parsed.no_baselines) parsed.optimize.settings["baseline"] = "false";
                    return run_optimize(s, parsed.optimize);
                  });
-  optimize.add_option("TRACE", parsed.optimize.model,
-                      "torch.profiler trace, .json or .json.gz (default: the plan of the workspace)");
+  optimize.add_option("MODEL", parsed.optimize.file,
+                      "MODEL.py:NAME as of profile, a trace, a profile.json (default: the workspace's plan)");
+  add_model_options(optimize, parsed.optimize.model);
   optimize.add_option("--top", parsed.optimize.top, "how many sites (default: 5)")
       ->check(CLI::PositiveNumber);
   add_search(optimize, parsed, "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");
@@ -255,6 +243,8 @@ void add_about(CLI::App& app, Parsed& parsed) {
                                   [&](Session& s) { return run_selftest(s, parsed.selftest); });
   selftest.add_flag("--mutate", parsed.selftest.mutate,
                     "prove each cheat's list of checks: with the first off, the next must catch it");
+  selftest.add_flag("--suggest", parsed.selftest.suggest,
+                    "print, for each cheat, the checks that fire on this device one after another");
   selftest.add_option("--only", parsed.selftest.only, "one cheat or honest kernel, by its name");
 }
 

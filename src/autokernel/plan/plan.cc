@@ -45,6 +45,7 @@ Result<PlanSite> make_site(const Trace& trace, const FoundSite& found, double to
   site.share = total_us > 0 ? site.time_us / total_us : 0;
   site.ceiling = roofline::amdahl_limit(std::min(site.share, 1.0));
   site.aten = found.ops;
+  site.places = found.places;
   site.assumed = found.assumed;
   std::vector<std::pair<std::int64_t, std::uint32_t>> kernels;
   for (const auto& [kernel, ns] : found.kernels) kernels.emplace_back(-ns, kernel);

@@ -12,6 +12,20 @@ constexpr std::string_view kPresence = "HAS_";
 
 Json optional_number(const std::optional<double>& value) { return value ? json_number(*value) : Json(); }
 
+Json to_json(const std::vector<Place>& places) {
+  Json json = Json::array();
+  for (const Place& place : places) json.push_back({{"module", place.module}, {"nodes", place.nodes}});
+  return json;
+}
+
+Result<Place> place_from_json(const Json& json, const std::string& what) {
+  AK_TRY(in, FieldReader::object(json, what));
+  Place place;
+  in.read("module", place.module);
+  in.read("nodes", place.nodes);
+  return in.finish(std::move(place));
+}
+
 Json to_json(const PlanSite& site) {
   const Problem& problem = site.problem;
   NamedInts flags = problem.flags;
@@ -35,7 +49,8 @@ Json to_json(const PlanSite& site) {
           {"realistic_us", optional_number(site.realistic_us)},
           {"priority", site.priority},
           {"aten", site.aten},
-          {"kernels", site.kernels}};
+          {"kernels", site.kernels},
+          {"places", to_json(site.places)}};
 }
 
 Json to_json(const std::vector<AtenShare>& list, bool with_time) {
@@ -89,6 +104,7 @@ Result<RawSite> raw_site(const Json& json, const std::string& what) {
   in.read("priority", site.priority);
   in.read("aten", site.aten);
   in.read("kernels", site.kernels);
+  if (json.contains("places")) in.read_array("places", site.places, place_from_json);
   if (json.contains("assumed")) in.read("assumed", site.assumed);
   return in.finish(std::move(raw));
 }
