@@ -1,6 +1,7 @@
 #include "autokernel/campaign/torch_times.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 namespace ak::campaign {
@@ -11,8 +12,6 @@ using std::chrono::milliseconds;
 
 constexpr int kPartOfBudget = 4;
 constexpr std::chrono::minutes kMostOfATarget{1};
-// What torch.compile takes at the least, PyTorch's own start included: less time would be lost.
-constexpr std::chrono::seconds kLeastToCompile{20};
 
 std::string key_of(const std::string& target, const std::string& device_uuid) {
   return fmt::format("torch/{}/{}", device_uuid, target);
@@ -41,6 +40,28 @@ std::vector<TorchTarget> with_requests(const Parts& parts, const std::vector<con
   return list;
 }
 
+/// Whether a deadline is worth trying: a target that was not ready within one is tried again with twice that.
+Result<bool> worth_compiling(const ledger::Ledger& ledger, const std::string& key, milliseconds deadline) {
+  AK_TRY(tried, ledger.get_state(key));
+  return !tried || deadline.count() >= 2 * std::strtoll(tried->c_str(), nullptr, 10);
+}
+
+/// torch.compile of one target; what is not ready is remembered, so that the next run does not lose the time
+/// again.
+Status compile_target(const Parts& parts, const TorchTarget& target, milliseconds deadline) {
+  ledger::Ledger& ledger = parts.workspace.ledger();
+  const std::string key = key_of(target.target->id, parts.pool.hello().device.uuid) + "/not_compiled_in_ms";
+  AK_TRY(worth, worth_compiling(ledger, key, deadline));
+  if (!worth) return {};
+  AK_TRY(times, parts.baselines->measure_within(target.requests, torch::Paths::kAll, deadline));
+  const bool ready =
+      std::all_of(times.begin(), times.end(), [](const auto& each) { return each.has_value(); });
+  if (ready) return {};
+  parts.log.info("torch.compile is not timed on {}: not ready in {:.0f} s", target.target->id,
+                 std::chrono::duration<double>(deadline).count());
+  return ledger.set_state(key, std::to_string(deadline.count()));
+}
+
 Status measure_all(const Parts& parts, const std::vector<TorchTarget>& targets, const TorchBudget& budget,
                    const std::atomic<bool>& stop) {
   const auto begin = parts.clock.now();
@@ -53,34 +74,25 @@ Status measure_all(const Parts& parts, const std::vector<TorchTarget>& targets, 
   for (std::size_t i = 0; i < targets.size() && !stop.load(); ++i) {
     const milliseconds share = left() / static_cast<long>(targets.size() - i);
     const milliseconds deadline = std::min(budget.target, share);
-    if (deadline < kLeastToCompile) {
+    if (deadline < budget.least) {
       parts.log.info("torch.compile is not timed on {} of {} targets: their part of the budget is too small",
                      targets.size() - i, targets.size());
       break;
     }
-    const std::string& id = targets[i].target->id;
-    const auto compiled = parts.baselines->measure_within(targets[i].requests, torch::Paths::kAll, deadline);
-    const bool ready = compiled && std::all_of(compiled->begin(), compiled->end(),
-                                               [](const auto& each) { return each.has_value(); });
-    if (!ready) {
-      parts.log.info(
-          "torch.compile is not timed on {}: {}", id,
-          compiled ? fmt::format("not ready in {:.0f} s", std::chrono::duration<double>(deadline).count())
-                   : compiled.error().message);
-    }
+    AK_TRY_VOID(compile_target(parts, targets[i], deadline));
   }
   return {};
 }
 
 Status store(const Parts& parts, const TorchTarget& target) {
-  Json times = Json::object();
+  TorchTimes times;
   for (std::size_t i = 0; i < target.requests.size(); ++i) {
     AK_TRY(known, parts.baselines->find(*target.requests[i].family, target.requests[i].problem));
-    if (known) times[target.ids[i]] = torch::to_json(*known);
+    if (known) times.emplace(target.ids[i], std::move(*known));
   }
   if (times.empty()) return {};
-  return parts.workspace.ledger().set_state(key_of(target.target->id, parts.pool.hello().device.uuid),
-                                            times.dump());
+  return store_torch_times(parts.workspace.ledger(), target.target->id, parts.pool.hello().device.uuid,
+                           times);
 }
 
 }  // namespace
@@ -89,7 +101,7 @@ TorchBudget torch_budget(std::optional<std::chrono::seconds> campaign, std::size
   const milliseconds most = kMostOfATarget * static_cast<long>(std::max<std::size_t>(1, targets));
   const milliseconds all =
       campaign ? std::min(most, duration_cast<milliseconds>(*campaign) / kPartOfBudget) : most;
-  return {all, std::min<milliseconds>(kMostOfATarget, all)};
+  return {.all = all, .target = std::min<milliseconds>(kMostOfATarget, all)};
 }
 
 void measure_torch_times(const Parts& parts, const std::vector<const Target*>& targets,
@@ -117,6 +129,13 @@ Result<TorchTimes> torch_times(const ledger::Ledger& ledger, const std::string& 
     times.emplace(problem, std::move(baseline));
   }
   return times;
+}
+
+Status store_torch_times(ledger::Ledger& ledger, const std::string& target, const std::string& device_uuid,
+                         const TorchTimes& times) {
+  Json json = Json::object();
+  for (const auto& [problem, baseline] : times) json[problem] = torch::to_json(baseline);
+  return ledger.set_state(key_of(target, device_uuid), json.dump());
 }
 
 }  // namespace ak::campaign

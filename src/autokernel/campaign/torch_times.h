@@ -17,6 +17,8 @@ namespace ak::campaign {
 struct TorchBudget {
   std::chrono::milliseconds all{0};
   std::chrono::milliseconds target{0};
+  /// torch.compile is left out below: PyTorch's own start and a compile take this at the least.
+  std::chrono::milliseconds least{std::chrono::seconds(20)};
 };
 /// A quarter of the campaign's time, at most a minute a target; a minute a target where it is counted in
 /// configs.
@@ -33,5 +35,8 @@ void measure_torch_times(const Parts& parts, const std::vector<const Target*>& t
 /// What the ledger knows of a target on this device; empty: nothing.
 Result<TorchTimes> torch_times(const ledger::Ledger& ledger, const std::string& target,
                                const std::string& device_uuid);
+
+Status store_torch_times(ledger::Ledger& ledger, const std::string& target, const std::string& device_uuid,
+                         const TorchTimes& times);
 
 }  // namespace ak::campaign

@@ -64,6 +64,33 @@ TEST_F(TorchTimesTest, AreMeasuredOnceAndKeptInTheLedger) {
   EXPECT_EQ(starts(), 2u);
 }
 
+TEST_F(TorchTimesTest, WhatWasNotReadyInTimeIsNotTriedAgainUntilTheTimeIsTwiceAsLong) {
+  auto ws = workspace();
+  const std::filesystem::path path = folder_->path() / "python";
+  // Eager answers at once, torch.compile never does.
+  std::ofstream(path) << "#!/bin/sh\nrequest=$(cat)\necho >> " << (folder_->path() / "starts").string()
+                      << "\necho '{\"torch\": \"2.11.0\", \"device\": \"cpu\"}'\n"
+                      << "case $request in *'\"compile\":true'*) sleep 1000;; esac\n"
+                      << "echo '{\"id\": \"0\", \"times\": {\"eager\": 30.0}, \"errors\": {}}'\n"
+                      << "echo '{\"id\": \"1\", \"times\": {\"eager\": 20.0}, \"errors\": {}}'\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  const torch::Baselines baselines({.python = path.string(), .cache = folder_->path() / "cache"},
+                                   pool_->hello().device);
+  Parts with = parts(ws);
+  with.baselines = &baselines;
+  const Target target = request("random", 1).target;
+  const TorchBudget tight{.all = seconds(100), .target = std::chrono::milliseconds(300), .least = seconds(0)};
+  measure_torch_times(with, {&target}, tight, stop_);
+  EXPECT_EQ(starts(), 2u);
+  EXPECT_FALSE(torch_times(ws.ledger(), target.id, pool_->hello().device.uuid)->empty());
+  measure_torch_times(with, {&target}, tight, stop_);
+  EXPECT_EQ(starts(), 2u);
+  TorchBudget longer = tight;
+  longer.target *= 2;
+  measure_torch_times(with, {&target}, longer, stop_);
+  EXPECT_EQ(starts(), 3u);
+}
+
 TEST_F(TorchTimesTest, WithoutPyTorchTheCampaignGoesOn) {
   auto ws = workspace();
   const torch::Baselines baselines({.python = "/nonexistent/python", .cache = folder_->path() / "cache"},
