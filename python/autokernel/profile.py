@@ -17,7 +17,7 @@ import traceback
 from autokernel import capture
 from autokernel.errors import Refusal, describe, is_out_of_memory
 from autokernel.graph import layout
-from autokernel.model_spec import load
+from autokernel.model_spec import check, load
 
 DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 OLDEST = (2, 1)
@@ -128,8 +128,8 @@ def inputs_of(torch, model):
 
 
 def profile(options, progress):
+    check(options)
     torch = import_torch()
-
     device = options.device
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
