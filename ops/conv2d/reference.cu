@@ -1,6 +1,6 @@
 /* autokernel
 op = "conv2d"
-about = "trusted reference: fp64 result with its error bounds, and the fp32 contract; BLOCK threads per 64 x 64 outputs"
+about = "trusted reference: fp64 result with its error bounds, and the fp32 contract; tiles of pixels and channels by BLOCK threads"
 dtypes = ["f32", "f16", "bf16"]
 [tunables]
 BLOCK = [1, 256]   # what suits the device
@@ -8,42 +8,56 @@ BLOCK = [1, 256]   # what suits the device
 BLOCK = 1
 [[launch]]
 entry = "reference"
-grid = ["GROUPS * ceil_div(N * P * Q, 64) * ceil_div(K / GROUPS, 64)"]
+grid = ["GROUPS * ceil_div(N * P * Q, BLOCK > 1 ? 64 : 4) * ceil_div(K / GROUPS, BLOCK > 1 ? 64 : 4)"]
 block = ["BLOCK"]
 args = ["x", "w", "bias", "residual", "y_r", "y_S", "N", "C", "H", "W", "K", "R", "S", "GROUPS", "P", "Q"]
 [[launch]]
 entry = "contract"
-grid = ["GROUPS * ceil_div(N * P * Q, 64) * ceil_div(K / GROUPS, 64)"]
+grid = ["GROUPS * ceil_div(N * P * Q, BLOCK > 1 ? 64 : 4) * ceil_div(K / GROUPS, BLOCK > 1 ? 64 : 4)"]
 block = ["BLOCK"]
 args = ["x", "w", "bias", "residual", "y", "N", "C", "H", "W", "K", "R", "S", "GROUPS", "P", "Q"]
 */
 #include "autokernel/device/activation.cuh"
 #include "autokernel/device/convert.cuh"
+#include "autokernel/device/tile_sums.cuh"
 
 struct Sizes {
   int N, C, H, W, K, R, S, GROUPS, P, Q;
 };
 
-// The tile of a block: 64 pixels of all images, 64 output channels of one group.
+// The tile of a block: some pixels of all images, some output channels of one group.
 struct Tile {
   long long pixel;
   int group, channel;  // the first output channel, within its group
 };
 
 static __device__ Tile tile(const Sizes& z) {
-  const long long pixels = ((long long)z.N * z.P * z.Q + 63) / 64;
-  const int across = (z.K / z.GROUPS + 63) / 64;
+  const long long pixels = ((long long)z.N * z.P * z.Q + ak::kTile - 1) / ak::kTile;
+  const int across = (z.K / z.GROUPS + ak::kTile - 1) / ak::kTile;
   Tile t;
-  t.channel = (int)(blockIdx.x % across) * 64;
-  t.pixel = blockIdx.x / across % pixels * 64;
+  t.channel = (int)(blockIdx.x % across) * ak::kTile;
+  t.pixel = blockIdx.x / across % pixels * ak::kTile;
   t.group = (int)(blockIdx.x / across / pixels);
   return t;
 }
 
+// Image, row and column of a pixel of y.
+struct Pixel {
+  long long n;
+  int p, q;
+};
+static __device__ Pixel pixel_at(const Sizes& z, long long pixel) {
+  if (pixel <= 0x7fffffff) {  // divisions of 64 bits are many times slower
+    const int at = (int)pixel;
+    return {at / z.Q / z.P, at / z.Q % z.P, at % z.Q};
+  }
+  return {pixel / z.Q / z.P, (int)(pixel / z.Q % z.P), (int)(pixel % z.Q)};
+}
+
 // Where the output of a pixel and a channel lies: y is [N, K, P, Q] or, with NHWC, [N, P, Q, K].
 static __device__ long long output(const Sizes& z, long long pixel, int k) {
-  const long long area = (long long)z.P * z.Q;
-  return NHWC ? pixel * z.K + k : (pixel / area * z.K + k) * area + pixel % area;
+  const Pixel at = pixel_at(z, pixel);
+  return NHWC ? pixel * z.K + k : ((at.n * z.K + k) * z.P + at.p) * z.Q + at.q;
 }
 
 // One tap of a pixel: its channel within the group, its row and column in the filter.
@@ -57,15 +71,24 @@ static __device__ Tap tap(const Sizes& z, int index) {
   return {index / (z.R * z.S), index / z.S % z.R, index % z.S};
 }
 
-// The image's element under a tap; false in the padding.
-static __device__ bool under(const Sizes& z, const scalar_t* x, long long pixel, int group, const Tap& t, float* value) {
-  const int q = (int)(pixel % z.Q), p = (int)(pixel / z.Q % z.P);
-  const long long n = pixel / z.Q / z.P;
-  const int h = p * STRIDE_H - PAD_H + t.r * DILATION_H, v = q * STRIDE_W - PAD_W + t.s * DILATION_W;
-  if (h < 0 || h >= z.H || v < 0 || v >= z.W) return false;
-  const int c = group * (z.C / z.GROUPS) + t.c;
-  *value = ak::to_float(x[NHWC ? ((n * z.H + h) * z.W + v) * z.C + c : ((n * z.C + c) * z.H + h) * z.W + v]);
-  return true;
+// Where a pixel of y begins to look: the channels of its group in its image, and its first tap's row and column.
+struct Corner {
+  const scalar_t* image;  // null: beyond the last pixel
+  int h, v;
+};
+static __device__ Corner corner(const Sizes& z, const scalar_t* x, long long pixel, int group) {
+  if (pixel >= (long long)z.N * z.P * z.Q) return {nullptr, 0, 0};
+  const Pixel at = pixel_at(z, pixel);
+  const long long first = group * (z.C / z.GROUPS), area = (long long)z.H * z.W;
+  return {x + at.n * z.C * area + (NHWC ? first : first * area), at.p * STRIDE_H - PAD_H, at.q * STRIDE_W - PAD_W};
+}
+
+// The image's element under a tap; 0 in the padding.
+static __device__ float under(const Sizes& z, const Corner& from, const Tap& t) {
+  const int h = from.h + t.r * DILATION_H, v = from.v + t.s * DILATION_W;
+  if (from.image == nullptr || h < 0 || h >= z.H || v < 0 || v >= z.W) return 0;
+  return ak::to_float(
+      from.image[NHWC ? ((long long)h * z.W + v) * z.C + t.c : ((long long)t.c * z.H + h) * z.W + v]);
 }
 static __device__ float weight(const Sizes& z, const scalar_t* w, int k, const Tap& t) {
   const long long channels = z.C / z.GROUPS;
@@ -75,140 +98,76 @@ static __device__ float weight(const Sizes& z, const scalar_t* w, int k, const T
 
 // How many taps of a pixel lie in the image.
 static __device__ long long terms_of(const Sizes& z, long long pixel) {
-  const int q = (int)(pixel % z.Q), p = (int)(pixel / z.Q % z.P);
+  const Pixel at = pixel_at(z, pixel);
   long long rows = 0, columns = 0;
   for (int r = 0; r < z.R; ++r) {
-    const int h = p * STRIDE_H - PAD_H + r * DILATION_H;
+    const int h = at.p * STRIDE_H - PAD_H + r * DILATION_H;
     rows += h >= 0 && h < z.H;
   }
   for (int s = 0; s < z.S; ++s) {
-    const int v = q * STRIDE_W - PAD_W + s * DILATION_W;
+    const int v = at.q * STRIDE_W - PAD_W + s * DILATION_W;
     columns += v >= 0 && v < z.W;
   }
   return rows * columns * (z.C / z.GROUPS);
 }
 
-// Sums in order. Real is double or float; sizes of errors need no more than fp32.
-template <class Real>
-struct Sum {
-  Real value;
-  float magnitude;
-  __device__ void add(float a, float b) {
-    value += (Real)a * (Real)b;
-    magnitude += fabsf(a) * fabsf(b);
-  }
-};
-
-// The sums of a tile: `finish(pixel, channel, sum)` gets each of them.
-template <class Real, class Finish>
-static __device__ void correlate(const Sizes& z, const scalar_t* x, const scalar_t* w, Finish finish) {
+// The sums of a tile; `factor` makes what Sum adds of a value. finish(pixel, channel, sum) gets each of them.
+template <class Sum, class Factor, class Make, class Finish>
+static __device__ void correlate(const Sizes& z, const scalar_t* x, const scalar_t* w, const Make& factor,
+                                 const Finish& finish) {
+  __shared__ ak::Stage<Factor, Factor> stage;
+  __shared__ Corner corners[ak::kTile];
   const Tile t = tile(z);
+  for (int i = threadIdx.x; i < ak::kTile; i += BLOCK) corners[i] = corner(z, x, t.pixel + i, t.group);
+  ak::tile_barrier();
   const long long pixels = (long long)z.N * z.P * z.Q;
-  const int channels = z.K / z.GROUPS, taps = z.C / z.GROUPS * z.R * z.S;
-#if BLOCK > 1
-  // 16 taps at a time; in the padding and outside they are zeros, which change no sum.
-  __shared__ float xs[16][65], ws[16][65];
-  const int column = threadIdx.x % 16, row = threadIdx.x / 16;
-  Sum<Real> sum[4][4] = {};
-  for (int first = 0; first < taps; first += 16) {
-    for (int i = threadIdx.x; i < 1024; i += BLOCK) {
-      const int index = first + i % 16, at = i / 16;
-      float a = 0, b = 0;
-      if (index < taps) {
-        const Tap each = tap(z, index);
-        if (t.pixel + at < pixels) under(z, x, t.pixel + at, t.group, each, &a);
-        if (t.channel + at < channels) b = weight(z, w, t.group * channels + t.channel + at, each);
-      }
-      xs[i % 16][at] = a;
-      ws[i % 16][at] = b;
-    }
-    __syncthreads();
-#pragma unroll
-    for (int step = 0; step < 16; ++step) {
-      for (int i = 0; i < 4; ++i) {
-        for (int j = 0; j < 4; ++j) sum[i][j].add(xs[step][row + 16 * i], ws[step][column + 16 * j]);
-      }
-    }
-    __syncthreads();
-  }
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const long long pixel = t.pixel + row + 16 * i;
-      const int channel = t.channel + column + 16 * j;
-      if (pixel < pixels && channel < channels) finish(pixel, t.group * channels + channel, sum[i][j]);
-    }
-  }
-#else
-  for (long long pixel = t.pixel; pixel < t.pixel + 64 && pixel < pixels; ++pixel) {
-    for (int channel = t.channel; channel < t.channel + 64 && channel < channels; ++channel) {
-      Sum<Real> sum = {0, 0};
-      for (int index = 0; index < taps; ++index) {
-        const Tap each = tap(z, index);
-        float a;
-        if (under(z, x, pixel, t.group, each, &a)) sum.add(a, weight(z, w, t.group * channels + channel, each));
-      }
-      finish(pixel, t.group * channels + channel, sum);
-    }
-  }
-#endif
+  const int channels = z.K / z.GROUPS;
+  Sum sums[4][4] = {};
+  ak::accumulate<NHWC != 0, true>(
+      sums, stage, z.C / z.GROUPS * z.R * z.S,
+      [&](int i, int index) { return factor(under(z, corners[i], tap(z, index))); },
+      [&](int j, int index) {
+        return factor(t.channel + j < channels ? weight(z, w, t.group * channels + t.channel + j, tap(z, index)) : 0.0f);
+      });
+  ak::each_sum([&](int i, int j, int row, int column) {
+    if (t.pixel + row >= pixels || t.channel + column >= channels) return;
+    finish(t.pixel + row, t.group * channels + t.channel + column, sums[i][j]);
+  });
 }
-
-// Bias and residual, absent or not.
-template <class Real>
-static __device__ int add_rest(Sum<Real>& sum, const scalar_t* bias, const scalar_t* residual, long long at, int k) {
-#if HAS_BIAS
-  sum.add(ak::to_float(bias[k]), 1.0f);
-#else
-  (void)bias;
-  (void)k;
-#endif
-#if HAS_RESIDUAL
-  sum.add(ak::to_float(residual[at]), 1.0f);
-#else
-  (void)residual;
-  (void)at;
-#endif
-  return HAS_BIAS + HAS_RESIDUAL;
-}
-
-struct StoreReference {
-  const Sizes& z;
-  const scalar_t* bias;
-  const scalar_t* residual;
-  double* y_r;
-  double* y_S;
-  __device__ void operator()(long long pixel, int k, Sum<double> sum) const {
-    const long long at = output(z, pixel, k);
-    const long long terms = terms_of(z, pixel) + add_rest(sum, bias, residual, at, k);
-    y_r[at] = ak::activate<ACT>(sum.value);
-    y_S[at] = sqrt((double)terms) * sum.magnitude;
-  }
-};
-
-struct StoreContract {
-  const Sizes& z;
-  const scalar_t* bias;
-  const scalar_t* residual;
-  scalar_t* y;
-  __device__ void operator()(long long pixel, int k, Sum<float> sum) const {
-    const long long at = output(z, pixel, k);
-    add_rest(sum, bias, residual, at, k);
-    y[at] = ak::from_float<scalar_t>(ak::activate<ACT>(sum.value));
-  }
-};
 
 extern "C" __global__ void reference(const scalar_t* x, const scalar_t* w, const scalar_t* bias,
                                      const scalar_t* residual, double* y_r, double* y_S, int N, int C, int H, int W,
                                      int K, int R, int S, int GROUPS, int P, int Q) {
   const Sizes z = {N, C, H, W, K, R, S, GROUPS, P, Q};
-  correlate<double>(z, x, w, StoreReference{z, bias, residual, y_r, y_S});
+  correlate<ak::ExactSum, ak::Exact>(
+      z, x, w, [](float value) { return ak::exact(value); },
+      [&](long long pixel, int k, ak::ExactSum sum) {
+        const long long at = output(z, pixel, k);
+#if HAS_BIAS
+        sum.add(ak::exact(ak::to_float(bias[k])), ak::exact(1));
+#endif
+#if HAS_RESIDUAL
+        sum.add(ak::exact(ak::to_float(residual[at])), ak::exact(1));
+#endif
+        y_r[at] = ak::activate<ACT>(sum.value);
+        y_S[at] = sqrt((double)(terms_of(z, pixel) + HAS_BIAS + HAS_RESIDUAL)) * sum.size;
+      });
 }
 
 extern "C" __global__ void contract(const scalar_t* x, const scalar_t* w, const scalar_t* bias,
                                     const scalar_t* residual, scalar_t* y, int N, int C, int H, int W, int K, int R,
                                     int S, int GROUPS, int P, int Q) {
   const Sizes z = {N, C, H, W, K, R, S, GROUPS, P, Q};
-  correlate<float>(z, x, w, StoreContract{z, bias, residual, y});
+  correlate<ak::FloatSum, float>(
+      z, x, w, [](float value) { return value; },
+      [&](long long pixel, int k, ak::FloatSum sum) {
+        const long long at = output(z, pixel, k);
+#if HAS_BIAS
+        sum.value += ak::to_float(bias[k]);
+#endif
+#if HAS_RESIDUAL
+        sum.value += ak::to_float(residual[at]);
+#endif
+        y[at] = ak::from_float<scalar_t>(ak::activate<ACT>(sum.value));
+      });
 }

@@ -1,128 +1,283 @@
 /* autokernel
 op = "flash_attention"
-about = "trusted reference: fp64 result with its error bounds, and the fp32 contract; a few columns of one query a thread"
+about = "trusted reference: fp64 result with its error bounds, and the fp32 contract; tiles of queries and keys by BLOCK threads"
 dtypes = ["f32", "f16", "bf16"]
 [tunables]
-THREADS = [1, 32, 64, 128, 256]
-COLUMNS = [8, 16, 32]
+BLOCK = [1, 256]   # what suits the device
 [defaults]
-THREADS = 64
-COLUMNS = 32
+BLOCK = 1
+[[workspace]]
+name = "highest"                        # of each query's logits, by the fp32 pass
+bytes = "4 * B * HQ * LQ"
+[[workspace]]
+name = "seen"                           # how many keys a query sees
+bytes = "4 * B * HQ * LQ"
+[[launch]]
+entry = "reference_highest"
+grid = ["B * HQ * ceil_div(LQ, BLOCK > 1 ? 64 : 4)"]
+block = ["BLOCK"]
+args = ["q", "k", "mask", "highest", "seen", "HQ", "HKV", "LQ", "LK", "D", "scale"]
 [[launch]]
 entry = "reference"
-grid = ["ceil_div(B * HQ * LQ * ceil_div(D, COLUMNS), THREADS)"]
-block = ["THREADS"]
-args = ["q", "k", "v", "mask", "o_r", "o_S", "o_I0", "B", "HQ", "HKV", "LQ", "LK", "D", "scale"]
+grid = ["B * HQ * ceil_div(LQ, BLOCK > 1 ? 64 : 4) * ceil_div(D, 64)"]
+block = ["BLOCK"]
+shared_bytes = "BLOCK > 1 ? 86016 : 3072"
+args = ["q", "k", "v", "mask", "highest", "seen", "o_r", "o_S", "o_I0", "HQ", "HKV", "LQ", "LK", "D", "scale"]
 [[launch]]
 entry = "contract"
-grid = ["ceil_div(B * HQ * LQ * ceil_div(D, COLUMNS), THREADS)"]
-block = ["THREADS"]
-args = ["q", "k", "v", "mask", "o", "B", "HQ", "HKV", "LQ", "LK", "D", "scale"]
+grid = ["B * HQ * ceil_div(LQ, BLOCK > 1 ? 64 : 4) * ceil_div(D, 64)"]
+block = ["BLOCK"]
+shared_bytes = "BLOCK > 1 ? 86016 : 3072"
+args = ["q", "k", "v", "mask", "highest", "o", "HQ", "HKV", "LQ", "LK", "D", "scale"]
 */
 #include "autokernel/device/convert.cuh"
+#include "autokernel/device/tile_sums.cuh"
 
-// What a thread makes: columns first .. first + columns of one query's output.
-struct Part {
-  const scalar_t* q;     // the query
-  const scalar_t* k;     // the keys of its head
-  const scalar_t* v;     // their values
-  const scalar_t* mask;  // the query's row of the mask
-  long long keys;        // so many, from the first on, are not hidden by CAUSAL
-  long long at;          // of the first column in the output
-  int first, columns;
+// A block makes kTile queries of one head and 64 columns of their outputs: kGroups tiles beside each other.
+constexpr int kGroups = 64 / ak::kTile;
+
+struct Sizes {
+  int HQ, HKV, LQ, LK, D;
 };
 
-static __device__ Part part_of(const scalar_t* q, const scalar_t* k, const scalar_t* v, const scalar_t* mask,
-                               long long thread, int HQ, int HKV, int LQ, int LK, int D) {
-  const int parts = (D + COLUMNS - 1) / COLUMNS;
-  const long long row = thread / parts, query = row % LQ, head = row / LQ % HQ, batch = row / LQ / HQ;
-  const long long kv_head = batch * HKV + head / (HQ / HKV);
-  Part part;
-  part.first = (int)(thread % parts) * COLUMNS;
-  part.columns = D - part.first < COLUMNS ? D - part.first : COLUMNS;
-  part.q = q + row * D;
-  part.k = k + kv_head * LK * D;
-  part.v = v + kv_head * LK * D + part.first;
-  part.mask = mask;
-#if HAS_MASK
-  part.mask += (((MASK_BATCH ? batch : 0) * (MASK_HEADS ? HQ : 1) + (MASK_HEADS ? head : 0)) * LQ + query) * LK;
-#endif
-  part.keys = CAUSAL == 0 ? LK : query + 1 + (CAUSAL == 2 ? LK - LQ : 0);
-  if (part.keys > LK) part.keys = LK;
-  part.at = row * D + part.first;
-  return part;
-}
+// One head: its keys, its values and a tile of its queries.
+struct Head {
+  int LQ, LK, D;
+  const scalar_t* q;  // of all queries of the head
+  const scalar_t* k;
+  const scalar_t* v;
+  const scalar_t* mask;  // of all queries of the head
+  long long row;         // of the head's first query in the output
+  int query;             // the tile's first
 
-// The logit of one key, after scale and mask, in the precision of Real; and the sum of the absolute terms of its product,
-// scaled.
-template <class Real>
-struct Logit {
-  Real value, magnitude;
-};
-
-template <class Real>
-static __device__ Logit<Real> logit(const Part& part, long long key, int D, Real scale) {
-  const scalar_t* other = part.k + key * D;
-  Logit<Real> s = {0, 0};
-  for (int i = 0; i < D; ++i) {
-    const Real term = scale * ((Real)ak::to_float(part.q[i]) * (Real)ak::to_float(other[i]));
-    s.value += term;
-    s.magnitude += term < 0 ? -term : term;
+  // What a query sees of the keys, from the first on, as far as CAUSAL says.
+  __device__ int keys(int i) const {
+    if (query + i >= LQ) return 0;
+    const int limit = CAUSAL == 0 ? LK : query + i + 1 + (CAUSAL == 2 ? LK - LQ : 0);
+    return limit < LK ? limit : LK;
   }
+  // Of the tile's last query: no tile of keys from here on is seen.
+  __device__ int keys_of_tile() const { return keys(LQ - query < ak::kTile ? LQ - query - 1 : ak::kTile - 1); }
+  __device__ float query_at(int i, int d) const {
+    return query + i < LQ ? ak::to_float(q[(long long)(query + i) * D + d]) : 0.0f;
+  }
+  __device__ float key_at(int key, int d) const { return key < LK ? ak::to_float(k[(long long)key * D + d]) : 0.0f; }
+  __device__ float value_at(int key, int d) const {
+    return key < LK && d < D ? ak::to_float(v[(long long)key * D + d]) : 0.0f;
+  }
+  // The logit of a key that is seen, after scale and mask; else -infinity.
+  template <class Real>
+  __device__ Real logit(int i, int key, Real scaled) const {
+    if (key >= keys(i)) return -ak::infinity();
 #if HAS_MASK
-  s.value += (Real)ak::to_float(part.mask[key]);
+    scaled += (Real)ak::to_float(mask[(long long)(query + i) * LK + key]);
 #endif
-  return s;
+    return scaled;
+  }
+};
+
+static __device__ Head head_of(int index, const scalar_t* q, const scalar_t* k, const scalar_t* v,
+                               const scalar_t* mask, const Sizes& z) {
+  const int tiles = (z.LQ + ak::kTile - 1) / ak::kTile, head = index / tiles;
+  const long long in_batch = head % z.HQ, batch = head / z.HQ, kv = batch * z.HKV + in_batch / (z.HQ / z.HKV);
+  Head h = {z.LQ, z.LK, z.D, q + (long long)head * z.LQ * z.D, k + kv * z.LK * z.D, v + kv * z.LK * z.D, mask,
+            (long long)head * z.LQ, index % tiles * ak::kTile};
+#if HAS_MASK
+  h.mask += ((MASK_BATCH ? batch : 0) * (MASK_HEADS ? z.HQ : 1) + (MASK_HEADS ? in_batch : 0)) * z.LQ * z.LK;
+#endif
+  return h;
 }
+
+static __device__ void scores(ak::FloatSum (&sums)[4][4], ak::Stage<float, float>& stage, const Head& h, int first) {
+  ak::accumulate<true, true>(
+      sums, stage, h.D, [&](int i, int d) { return h.query_at(i, d); },
+      [&](int j, int d) { return h.key_at(first + j, d); });
+}
+static __device__ void scores(ak::ExactSum (&sums)[4][4], ak::Stage<ak::Exact, ak::Exact>& stage, const Head& h,
+                              int first) {
+  ak::accumulate<true, true>(
+      sums, stage, h.D, [&](int i, int d) { return ak::exact(h.query_at(i, d)); },
+      [&](int j, int d) { return ak::exact(h.key_at(first + j, d)); });
+}
+
+// One value a thread and row of its sums, combined over the threads that share the row; row i's result for each of them.
+template <class T, class Combine>
+static __device__ void across_row(T (&values)[4], T (&parts)[ak::kTile][ak::kTileThreads + 1], const Combine& combine) {
+  for (int i = 0; i < 4; ++i) parts[ak::tile_row(i)][ak::tile_across()] = values[i];
+  ak::tile_barrier();
+  for (int i = 0; i < 4; ++i) {
+    T all = parts[ak::tile_row(i)][0];
+    for (int k = 1; k < ak::kTileThreads; ++k) all = combine(all, parts[ak::tile_row(i)][k]);
+    values[i] = all;
+  }
+  ak::tile_barrier();
+}
+
+// The fp64 result does not depend on what is subtracted from the logits, so that fp32 will do for it.
+extern "C" __global__ void reference_highest(const scalar_t* q, const scalar_t* k, const scalar_t* mask, float* highest,
+                                             int* seen, int HQ, int HKV, int LQ, int LK, int D, float scale) {
+  __shared__ ak::Stage<float, float> stage;
+  __shared__ float parts[ak::kTile][ak::kTileThreads + 1];
+  __shared__ int counts[ak::kTile][ak::kTileThreads + 1];
+  const Head h = head_of(blockIdx.x, q, k, nullptr, mask, {HQ, HKV, LQ, LK, D});
+  float best[4] = {-ak::infinity(), -ak::infinity(), -ak::infinity(), -ak::infinity()};
+  int count[4] = {};
+  const int keys = h.keys_of_tile();
+  for (int first = 0; first < keys; first += ak::kTile) {
+    ak::FloatSum sums[4][4] = {};
+    scores(sums, stage, h, first);
+    ak::each_sum([&](int i, int j, int row, int column) {
+      const float s = h.logit(row, first + column, scale * sums[i][j].value);
+      if (s == -ak::infinity()) return;  // hidden, or by the mask
+      best[i] = fmaxf(best[i], s);
+      count[i] += 1;
+    });
+  }
+  across_row(best, parts, [](float a, float b) { return fmaxf(a, b); });
+  across_row(count, counts, [](int a, int b) { return a + b; });
+  if (ak::tile_across() != 0) return;
+  for (int i = 0; i < 4; ++i) {
+    const int query = h.query + ak::tile_row(i);
+    if (query >= LQ) continue;
+    highest[h.row + query] = best[i];
+    seen[h.row + query] = count[i];
+  }
+}
+
+// The weight of a key, exp(s - m), as it is rounded and squared, and times what fp32 may change in the product with |v|.
+struct Weight {
+  double value, square;
+  float size;
+};
+struct OutputSum {
+  double value, squares;
+  float size;
+  __device__ void add(const Weight& weight, const ak::Exact& v) {
+    value += weight.value * v.value;
+    squares += weight.square * (v.value * v.value);
+    size += weight.size * v.size;
+  }
+};
+
+// Weights of a tile; the stages of the two products are not in use at the same time.
+struct ReferenceTile {
+  union {
+    ak::Stage<ak::Exact, ak::Exact> scores;
+    ak::Stage<Weight, ak::Exact> outputs;
+    double parts[ak::kTile][ak::kTileThreads + 1];
+  };
+  double weight[ak::kTile][ak::kTile + 1];  // -1: the key is hidden
+  float size[ak::kTile][ak::kTile + 1];
+};
+static_assert(sizeof(ReferenceTile) <= (BLOCK > 1 ? 86016 : 3072), "shared_bytes of the launch");
 
 extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const scalar_t* v, const scalar_t* mask,
-                                     double* o_r, double* o_S, double* o_I0, int B, int HQ, int HKV, int LQ, int LK,
-                                     int D, float scale) {
-  const long long thread = (long long)blockIdx.x * THREADS + threadIdx.x;
-  if (thread >= (long long)B * HQ * LQ * ((D + COLUMNS - 1) / COLUMNS)) return;
-  const Part part = part_of(q, k, v, mask, thread, HQ, HKV, LQ, LK, D);
-  double m = -ak::infinity();
-  for (long long key = 0; key < part.keys; ++key) m = fmax(m, logit<double>(part, key, D, scale).value);
-  // S: sqrt(seen) sum p |v| (1 + |s|) for the sums over keys, and sqrt(D) sum p |v| |scale| sum |q k| for scores that
-  // cancelled; I: weights p that were rounded.
-  double weights = 0, seen = 0, sums[COLUMNS] = {}, over_keys[COLUMNS] = {}, in_scores[COLUMNS] = {}, squares[COLUMNS] = {};
-  for (long long key = 0; key < part.keys; ++key) {
-    const Logit<double> s = logit<double>(part, key, D, scale);
-    if (s.value == -ak::infinity()) continue;  // hidden by the mask
-    const double weight = exp(s.value - m), rounded = fmax(weight, (double)ak::smallest_normal<scalar_t>());
-    weights += weight;
-    seen += 1;
-    for (int i = 0; i < part.columns; ++i) {
-      const double value = ak::to_float(part.v[key * D + i]), magnitude = weight * fabs(value);
-      sums[i] += weight * value;
-      over_keys[i] += magnitude * (1 + fabs(s.value));
-      in_scores[i] += magnitude * s.magnitude;
-      squares[i] += rounded * value * (rounded * value);
+                                     const float* highest, const int* seen, double* o_r, double* o_S, double* o_I0,
+                                     int HQ, int HKV, int LQ, int LK, int D, float scale) {
+  extern __shared__ double shared_memory[];
+  ReferenceTile& tile = *(ReferenceTile*)shared_memory;
+  const int chunks = (D + 63) / 64, first_column = (int)(blockIdx.x % chunks) * 64;
+  const Head h = head_of(blockIdx.x / chunks, q, k, v, mask, {HQ, HKV, LQ, LK, D});
+  float m[4], of_keys[4];  // of_keys: sqrt of how many a query sees
+  for (int i = 0; i < 4; ++i) {
+    const int query = h.query + ak::tile_row(i);
+    m[i] = query < LQ ? highest[h.row + query] : 0.0f;
+    of_keys[i] = query < LQ ? sqrtf((float)seen[h.row + query]) : 0.0f;
+  }
+  const float of_scores = sqrtf((float)D) * fabsf(scale);
+  double weights[4] = {};
+  OutputSum outputs[kGroups][4][4] = {};
+  const int keys = h.keys_of_tile();
+  for (int first = 0; first < keys; first += ak::kTile) {
+    ak::ExactSum sums[4][4] = {};
+    scores(sums, tile.scores, h, first);
+    // S: sqrt(seen) sum p |v| (1 + |s|) for the sums over keys, and sqrt(D) sum p |v| |scale| sum |q k| for scores that
+    // cancelled; I: weights p that were rounded.
+    ak::each_sum([&](int i, int j, int row, int column) {
+      const double s = h.logit(row, first + column, scale * sums[i][j].value);
+      const bool hidden = s == -ak::infinity();
+      const double weight = hidden ? 0 : exp(s - m[i]);
+      weights[i] += weight;
+      tile.weight[row][column] = hidden ? -1 : weight;
+      tile.size[row][column] = (float)weight * (of_keys[i] * (1 + (float)fabs(s)) + of_scores * sums[i][j].size);
+    });
+    ak::tile_barrier();
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      const int columns = first_column + group * ak::kTile;
+      if (BLOCK == 1 && columns >= D) break;
+      ak::accumulate<false, false>(
+          outputs[group], tile.outputs, keys - first < ak::kTile ? keys - first : ak::kTile,
+          [&](int i, int key) {
+            const double weight = tile.weight[i][key];
+            if (weight < 0) return Weight{};
+            const double rounded = fmax(weight, (double)ak::smallest_normal<scalar_t>());
+            return Weight{weight, rounded * rounded, tile.size[i][key]};
+          },
+          [&](int j, int key) { return ak::exact(h.value_at(first + key, columns + j)); });
     }
   }
-  for (int i = 0; i < part.columns; ++i) {
-    o_r[part.at + i] = seen > 0 ? sums[i] / weights : 0;
-    o_S[part.at + i] = seen > 0 ? (sqrt(seen) * over_keys[i] + sqrt((double)D) * in_scores[i]) / weights : 0;
-    o_I0[part.at + i] = seen > 0 ? sqrt(squares[i]) / weights : 0;
+  across_row(weights, tile.parts, [](double a, double b) { return a + b; });
+  for (int group = 0; group < kGroups; ++group) {
+    ak::each_sum([&](int i, int j, int row, int column) {
+      const int d = first_column + group * ak::kTile + column;
+      if (h.query + row >= LQ || d >= D) return;
+      const long long at = (h.row + h.query + row) * D + d;
+      const OutputSum& sum = outputs[group][i][j];
+      const bool any = weights[i] > 0;  // a query that sees nothing gives 0
+      o_r[at] = any ? sum.value / weights[i] : 0;
+      o_S[at] = any ? sum.size / weights[i] : 0;
+      o_I0[at] = any ? sqrt(sum.squares) / weights[i] : 0;
+    });
   }
 }
 
+struct ContractTile {
+  union {
+    ak::Stage<float, float> stage;
+    float parts[ak::kTile][ak::kTileThreads + 1];
+  };
+  float weight[ak::kTile][ak::kTile + 1];
+};
+static_assert(sizeof(ContractTile) <= (BLOCK > 1 ? 86016 : 3072), "shared_bytes of the launch");
+
 extern "C" __global__ void contract(const scalar_t* q, const scalar_t* k, const scalar_t* v, const scalar_t* mask,
-                                    scalar_t* o, int B, int HQ, int HKV, int LQ, int LK, int D, float scale) {
-  const long long thread = (long long)blockIdx.x * THREADS + threadIdx.x;
-  if (thread >= (long long)B * HQ * LQ * ((D + COLUMNS - 1) / COLUMNS)) return;
-  const Part part = part_of(q, k, v, mask, thread, HQ, HKV, LQ, LK, D);
-  float m = -ak::infinity();
-  for (long long key = 0; key < part.keys; ++key) m = fmaxf(m, logit<float>(part, key, D, scale).value);
-  float weights = 0, sums[COLUMNS] = {};
-  for (long long key = 0; key < part.keys; ++key) {
-    const float s = logit<float>(part, key, D, scale).value;
-    if (s == -ak::infinity()) continue;
-    const float weight = expf(s - m);
-    weights += weight;
-    for (int i = 0; i < part.columns; ++i) sums[i] += weight * ak::to_float(part.v[key * D + i]);
+                                    const float* highest, scalar_t* o, int HQ, int HKV, int LQ, int LK, int D,
+                                    float scale) {
+  extern __shared__ double shared_memory[];
+  ContractTile& tile = *(ContractTile*)shared_memory;
+  const int chunks = (D + 63) / 64, first_column = (int)(blockIdx.x % chunks) * 64;
+  const Head h = head_of(blockIdx.x / chunks, q, k, v, mask, {HQ, HKV, LQ, LK, D});
+  float weights[4] = {};
+  ak::FloatSum outputs[kGroups][4][4] = {};
+  const int keys = h.keys_of_tile();
+  for (int first = 0; first < keys; first += ak::kTile) {
+    ak::FloatSum sums[4][4] = {};
+    scores(sums, tile.stage, h, first);
+    ak::each_sum([&](int i, int j, int row, int column) {
+      const float s = h.logit(row, first + column, scale * sums[i][j].value);
+      const float weight = s == -ak::infinity() ? 0.0f : expf(s - highest[h.row + h.query + row]);
+      weights[i] += weight;
+      tile.weight[row][column] = weight;
+    });
+    ak::tile_barrier();
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      const int columns = first_column + group * ak::kTile;
+      if (BLOCK == 1 && columns >= D) break;
+      ak::accumulate<false, false>(
+          outputs[group], tile.stage, keys - first < ak::kTile ? keys - first : ak::kTile,
+          [&](int i, int key) { return tile.weight[i][key]; },
+          [&](int j, int key) { return h.value_at(first + key, columns + j); });
+    }
   }
-  for (int i = 0; i < part.columns; ++i) {
-    o[part.at + i] = ak::from_float<scalar_t>(weights > 0 ? sums[i] / weights : 0.0f);
+  across_row(weights, tile.parts, [](float a, float b) { return a + b; });
+  for (int group = 0; group < kGroups; ++group) {
+    ak::each_sum([&](int i, int j, int row, int column) {
+      const int d = first_column + group * ak::kTile + column;
+      if (h.query + row >= LQ || d >= D) return;
+      o[(h.row + h.query + row) * D + d] =
+          ak::from_float<scalar_t>(weights[i] > 0 ? outputs[group][i][j].value / weights[i] : 0.0f);
+    });
   }
 }

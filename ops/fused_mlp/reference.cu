@@ -1,42 +1,76 @@
 /* autokernel
 op = "fused_mlp"
-about = "trusted reference: fp64 result with its error bounds, and the fp32 contract; a block makes one row, THREADS hidden values at a time"
+about = "trusted reference: fp64 result with its error bounds, and the fp32 contract; three products each, by tiles of BLOCK threads"
 dtypes = ["f32", "f16", "bf16"]
 [tunables]
-THREADS = [1, 32, 64, 128, 256]
-COLUMNS = [4, 8, 16]                    # of y that a thread makes; the hidden values are computed anew for more
+BLOCK = [1, 256]   # what suits the device
 [defaults]
-THREADS = 64
-COLUMNS = 8
+BLOCK = 1
+[[workspace]]
+name = "hidden"                         # first the gates, then act(gate) * up, in fp64
+bytes = "8 * M * H"
+[[workspace]]
+name = "spread"                         # first the gates' sums of absolute terms, then what fp32 sums may change in hidden
+bytes = "4 * M * H"
+[[workspace]]
+name = "rounded"                        # of the contract: its hidden values, in fp32
+bytes = "4 * M * H"
 [[launch]]
-entry = "reference"
-grid = ["M", "ceil_div(D, THREADS * COLUMNS)"]
-block = ["THREADS"]
-args = ["x", "w_gate", "w_up", "w_down", "y_r", "y_S", "y_I0", "D", "H"]
+entry = "reference_gate"
+grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(H, BLOCK > 1 ? 64 : 4)"]
+block = ["BLOCK"]
+args = ["x", "w_gate", "hidden", "spread", "M", "D", "H"]
 [[launch]]
-entry = "contract"
-grid = ["M", "ceil_div(D, THREADS * COLUMNS)"]
-block = ["THREADS"]
-args = ["x", "w_gate", "w_up", "w_down", "y", "D", "H"]
+entry = "reference_up"
+grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(H, BLOCK > 1 ? 64 : 4)"]
+block = ["BLOCK"]
+args = ["x", "w_up", "hidden", "spread", "M", "D", "H"]
+[[launch]]
+entry = "reference_down"
+grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(D, BLOCK > 1 ? 64 : 4)"]
+block = ["BLOCK"]
+args = ["hidden", "spread", "w_down", "y_r", "y_S", "y_I0", "M", "D", "H"]
+[[launch]]
+entry = "contract_gate"
+grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(H, BLOCK > 1 ? 64 : 4)"]
+block = ["BLOCK"]
+args = ["x", "w_gate", "rounded", "M", "D", "H"]
+[[launch]]
+entry = "contract_up"
+grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(H, BLOCK > 1 ? 64 : 4)"]
+block = ["BLOCK"]
+args = ["x", "w_up", "rounded", "M", "D", "H"]
+[[launch]]
+entry = "contract_down"
+grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(D, BLOCK > 1 ? 64 : 4)"]
+block = ["BLOCK"]
+args = ["rounded", "w_down", "y", "M", "D", "H"]
 */
 #include "autokernel/device/activation.cuh"
 #include "autokernel/device/convert.cuh"
+#include "autokernel/device/tile_sums.cuh"
 
-// A sum of products, in order, and of their absolute values.
-template <class Real>
-struct Dot {
-  Real sum, magnitude;
+// The tile of a block in a product of a [rows, terms] and b [columns, terms], transposed: [rows, columns].
+struct Tile {
+  int rows, columns, terms;
+  int row, column;
+
+  __device__ bool has(int i, int j) const { return row + i < rows && column + j < columns; }
+  __device__ long long output(int i, int j) const { return (long long)(row + i) * columns + column + j; }
+  // Where a factor lies; beyond the matrices: false.
+  __device__ bool left(int i, int k, long long* at) const {
+    *at = (long long)(row + i) * terms + k;
+    return row + i < rows;
+  }
+  __device__ bool right(int j, int k, long long* at) const {
+    *at = (long long)(column + j) * terms + k;
+    return column + j < columns;
+  }
 };
 
-template <class Real>
-static __device__ Dot<Real> dot(const scalar_t* a, const scalar_t* b, int terms) {
-  Dot<Real> result = {0, 0};
-  for (int i = 0; i < terms; ++i) {
-    const Real term = (Real)ak::to_float(a[i]) * (Real)ak::to_float(b[i]);
-    result.sum += term;
-    result.magnitude += term < 0 ? -term : term;
-  }
-  return result;
+static __device__ Tile tile(int rows, int columns, int terms) {
+  const int across = (columns + ak::kTile - 1) / ak::kTile;
+  return {rows, columns, terms, (int)(blockIdx.x / across) * ak::kTile, (int)(blockIdx.x % across) * ak::kTile};
 }
 
 // The derivative of ak::activate<ACT>.
@@ -58,70 +92,127 @@ static __device__ double slope(double x) {
   return 1;
 }
 
-extern "C" __global__ void reference(const scalar_t* x, const scalar_t* w_gate, const scalar_t* w_up,
-                                     const scalar_t* w_down, double* y_r, double* y_S, double* y_I0, int D, int H) {
-  __shared__ double hidden[THREADS], rounded[THREADS], spread[THREADS];
-  const long long row = blockIdx.x;
-  const int lane = threadIdx.x, first = blockIdx.y * THREADS * COLUMNS + lane;
-  double sums[COLUMNS] = {}, spreads[COLUMNS] = {}, magnitudes[COLUMNS] = {}, squares[COLUMNS] = {};
-  for (int base = 0; base < H; base += THREADS) {
-    if (base + lane < H) {
-      const Dot<double> gate = dot<double>(x + row * D, w_gate + (long long)(base + lane) * D, D);
-      const Dot<double> up = dot<double>(x + row * D, w_up + (long long)(base + lane) * D, D);
-      const double opened = ak::activate<ACT>(gate.sum);
-      hidden[lane] = opened * up.sum;
-      rounded[lane] = hidden[lane] == 0 ? 0 : fmax(fabs(hidden[lane]), (double)ak::smallest_normal<scalar_t>());
-      spread[lane] = fabs(opened) * up.magnitude + fabs(up.sum * slope(gate.sum)) * gate.magnitude;
-      if (ACT == 2 || ACT == 3) spread[lane] += fabs(gate.sum * up.sum);  // 1 + tanh, 1 + erf cancel in the left tail
-    }
-    __syncthreads();
-    for (int c = 0; c < COLUMNS; ++c) {
-      const int column = first + c * THREADS;
-      if (column >= D) break;
-      for (int i = 0; i < THREADS && base + i < H; ++i) {
-        const double weight = ak::to_float(w_down[(long long)column * H + base + i]);
-        const double term = weight * hidden[i];
-        sums[c] += term;
-        spreads[c] += fabs(weight) * spread[i];
-        magnitudes[c] += fabs(term);
-        squares[c] += weight * rounded[i] * (weight * rounded[i]);
-      }
-    }
-    __syncthreads();
-  }
-  for (int c = 0; c < COLUMNS; ++c) {
-    const int column = first + c * THREADS;
-    if (column >= D) break;
-    y_r[row * D + column] = sums[c];
-    y_S[row * D + column] = sqrt((double)D) * spreads[c] + sqrt((double)H) * magnitudes[c];
-    y_I0[row * D + column] = sqrt(squares[c]);
-  }
+// x w^T in fp64, with the sums of absolute terms: finish(at, sum) gets each of them.
+template <class Finish>
+static __device__ void project(const scalar_t* x, const scalar_t* w, int M, int D, int H, const Finish& finish) {
+  __shared__ ak::Stage<ak::Exact, ak::Exact> stage;
+  const Tile t = tile(M, H, D);
+  ak::ExactSum sums[4][4] = {};
+  ak::accumulate<true, true>(
+      sums, stage, D,
+      [&](int i, int k) {
+        long long at;
+        return ak::exact(t.left(i, k, &at) ? ak::to_float(x[at]) : 0.0f);
+      },
+      [&](int j, int k) {
+        long long at;
+        return ak::exact(t.right(j, k, &at) ? ak::to_float(w[at]) : 0.0f);
+      });
+  ak::each_sum([&](int i, int j, int row, int column) {
+    if (t.has(row, column)) finish(t.output(row, column), sums[i][j]);
+  });
 }
 
-extern "C" __global__ void contract(const scalar_t* x, const scalar_t* w_gate, const scalar_t* w_up,
-                                    const scalar_t* w_down, scalar_t* y, int D, int H) {
-  __shared__ float hidden[THREADS];
-  const long long row = blockIdx.x;
-  const int lane = threadIdx.x, first = blockIdx.y * THREADS * COLUMNS + lane;
-  float sums[COLUMNS] = {};
-  for (int base = 0; base < H; base += THREADS) {
-    if (base + lane < H) {
-      const float gate = dot<float>(x + row * D, w_gate + (long long)(base + lane) * D, D).sum;
-      const float up = dot<float>(x + row * D, w_up + (long long)(base + lane) * D, D).sum;
-      hidden[lane] = ak::activate<ACT>(gate) * up;
-    }
-    __syncthreads();
-    for (int c = 0; c < COLUMNS; ++c) {
-      const int column = first + c * THREADS;
-      if (column >= D) break;
-      for (int i = 0; i < THREADS && base + i < H; ++i) {
-        sums[c] += ak::to_float(w_down[(long long)column * H + base + i]) * hidden[i];
-      }
-    }
-    __syncthreads();
+extern "C" __global__ void reference_gate(const scalar_t* x, const scalar_t* w_gate, double* hidden, float* spread,
+                                          int M, int D, int H) {
+  project(x, w_gate, M, D, H, [&](long long at, const ak::ExactSum& gate) {
+    hidden[at] = gate.value;
+    spread[at] = gate.size;
+  });
+}
+
+extern "C" __global__ void reference_up(const scalar_t* x, const scalar_t* w_up, double* hidden, float* spread, int M,
+                                        int D, int H) {
+  project(x, w_up, M, D, H, [&](long long at, const ak::ExactSum& up) {
+    const double gate = hidden[at], opened = ak::activate<ACT>(gate);
+    double size = fabs(opened) * up.size + fabs(up.value * slope(gate)) * spread[at];
+    if (ACT == 2 || ACT == 3) size += fabs(gate * up.value);  // 1 + tanh, 1 + erf cancel in the left tail
+    hidden[at] = opened * up.value;
+    spread[at] = (float)size;
+  });
+}
+
+// A hidden value h; h as it is rounded, squared; and what fp32 sums, of h and of the products with it, may change.
+struct Hidden {
+  double value, square;
+  float size;
+};
+struct Weight {
+  double value;
+  float size;
+};
+struct DownSum {
+  double value, squares;
+  float size;
+  __device__ void add(const Hidden& h, const Weight& w) {
+    value += h.value * w.value;
+    squares += h.square * (w.value * w.value);
+    size += h.size * w.size;
   }
-  for (int c = 0; c < COLUMNS; ++c) {
-    const int column = first + c * THREADS;
-    if (column < D) y[row * D + column] = ak::from_float<scalar_t>(sums[c]);
-  }
+};
+
+extern "C" __global__ void reference_down(const double* hidden, const float* spread, const scalar_t* w_down,
+                                          double* y_r, double* y_S, double* y_I0, int M, int D, int H) {
+  __shared__ ak::Stage<Hidden, Weight> stage;
+  const Tile t = tile(M, D, H);
+  const float of_hidden = sqrtf((float)D), of_products = sqrtf((float)H);
+  DownSum sums[4][4] = {};
+  ak::accumulate<true, true>(
+      sums, stage, H,
+      [&](int i, int k) {
+        long long at;
+        if (!t.left(i, k, &at)) return Hidden{};
+        const double h = hidden[at];
+        const double rounded = h == 0 ? 0 : fmax(fabs(h), (double)ak::smallest_normal<scalar_t>());
+        return Hidden{h, rounded * rounded, of_hidden * spread[at] + of_products * (float)fabs(h)};
+      },
+      [&](int j, int k) {
+        long long at;
+        if (!t.right(j, k, &at)) return Weight{};
+        const float weight = ak::to_float(w_down[at]);
+        return Weight{weight, fabsf(weight)};
+      });
+  ak::each_sum([&](int i, int j, int row, int column) {
+    if (!t.has(row, column)) return;
+    const long long at = t.output(row, column);
+    y_r[at] = sums[i][j].value;
+    y_S[at] = sums[i][j].size;
+    y_I0[at] = sqrt(sums[i][j].squares);
+  });
+}
+
+// The same in fp32, the hidden values never rounded further.
+template <class Value, class Finish>
+static __device__ void multiply(const Value* a, const scalar_t* b, int rows, int columns, int terms,
+                                const Finish& finish) {
+  __shared__ ak::Stage<float, float> stage;
+  const Tile t = tile(rows, columns, terms);
+  ak::FloatSum sums[4][4] = {};
+  ak::accumulate<true, true>(
+      sums, stage, terms,
+      [&](int i, int k) {
+        long long at;
+        return t.left(i, k, &at) ? ak::to_float(a[at]) : 0.0f;
+      },
+      [&](int j, int k) {
+        long long at;
+        return t.right(j, k, &at) ? ak::to_float(b[at]) : 0.0f;
+      });
+  ak::each_sum([&](int i, int j, int row, int column) {
+    if (t.has(row, column)) finish(t.output(row, column), sums[i][j].value);
+  });
+}
+
+extern "C" __global__ void contract_gate(const scalar_t* x, const scalar_t* w_gate, float* rounded, int M, int D,
+                                         int H) {
+  multiply(x, w_gate, M, H, D, [&](long long at, float gate) { rounded[at] = ak::activate<ACT>(gate); });
+}
+
+extern "C" __global__ void contract_up(const scalar_t* x, const scalar_t* w_up, float* rounded, int M, int D, int H) {
+  multiply(x, w_up, M, H, D, [&](long long at, float up) { rounded[at] *= up; });
+}
+
+extern "C" __global__ void contract_down(const float* rounded, const scalar_t* w_down, scalar_t* y, int M, int D,
+                                         int H) {
+  multiply(rounded, w_down, M, D, H, [&](long long at, float sum) { y[at] = ak::from_float<scalar_t>(sum); });
 }

@@ -60,7 +60,8 @@ class JsonTest(unittest.TestCase):
         done = self.call("bench", STARTER, *DIMS, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_shape(done.json, {
-            "schema": int, "correctness": str, "stages": dict, "failure": type(None), "flags": [str], "sandbox": str,
+            "schema": int, "correctness": str, "stages": dict, "stage_s": dict, "failure": type(None), "flags": [str],
+            "sandbox": str,
             "timings": [{"size": str, "dims": dict, "flags": dict, "dtype": str, "time_us": TIME,
                          "cold_us": (int, float, type(None)), "l2": str, "floor_us": NUMBER, "gbps": NUMBER,
                          "tflops": NUMBER, "speedup_vs_pytorch": (int, float, type(None))}],
@@ -70,6 +71,8 @@ class JsonTest(unittest.TestCase):
                          {"compile", "audit", "smoke", "shape_sweep", "numerical_stability", "determinism", "edge_cases",
                           "integrity", "time", "plausibility"})
         self.assertEqual(set(done.json["stages"].values()), {"PASS"})
+        self.assertEqual(set(done.json["stage_s"]), set(done.json["stages"]))
+        self.assertLessEqual(sum(done.json["stage_s"].values()), done.json["wall_s"])
         [timing] = done.json["timings"]
         self.assertEqual(timing["dims"], {"ROWS": 64, "COLS": 128})
         self.assertEqual(timing["l2"], "warm")

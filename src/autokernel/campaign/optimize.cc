@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "autokernel/base/file.h"
+#include "autokernel/base/hash.h"
 #include "autokernel/op/target_file.h"
 
 namespace ak::campaign {
@@ -69,10 +70,18 @@ class Campaign {
   /// Without the targets that cannot be measured at all.
   Result<Queue> load() {
     std::vector<QueueEntry> entries;
-    for (const OptimizedTarget& each : states_) {
-      if (!each.start_failure && !each.error) entries.push_back(each.state.entry);
+    for (OptimizedTarget& each : states_) {
+      if (each.start_failure || each.error) continue;
+      each.state.entry.kernel_hash = kernel_hash(each.state.entry);
+      entries.push_back(each.state.entry);
     }
     return Queue::load(parts_.workspace.ledger(), entries, request_.rules, result_.device.uuid, request_.tag);
+  }
+
+  /// Of kernel.cu as it is now; a rehearsal has one from its first trial on.
+  std::string kernel_hash(const QueueEntry& entry) const {
+    const Result<std::string> text = parts_.workspace.kernel_text(entry.id);
+    return text ? content_hash(*text) : entry.kernel_hash;
   }
 
   /// The part of the budget that the next target gets: an equal share of what is left. nullopt: nothing is.
@@ -117,7 +126,8 @@ class Campaign {
     state.start_failure = tuned->start_failure;
     for (const auto& [kind, count] : tuned->failed) state.failed[kind] += count;
     if (tuned->every_config_measured)
-      AK_TRY_VOID(mark_exhausted(parts_.workspace.ledger(), next.entry.id, request_.tag));
+      AK_TRY_VOID(mark_exhausted(parts_.workspace.ledger(), next.entry.id, request_.tag, result_.device.uuid,
+                                 kernel_hash(next.entry)));
     return {};
   }
 

@@ -9,8 +9,8 @@ namespace {
 /// factor, because others became faster.
 constexpr double kRevisitGrowth = 1.5;
 
-std::string exhausted_key(const std::string& target, const std::string& tag) {
-  return fmt::format("queue/{}/{}/exhausted", tag, target);
+std::string exhausted_key(const std::string& target, const std::string& tag, const std::string& device) {
+  return fmt::format("queue/{}/{}/exhausted/{}", tag, target, device);
 }
 
 /// Sums over the primary problems of the target, from the incumbent's full verdict.
@@ -31,9 +31,10 @@ void add_floors(const Verdict& verdict, const Target& target, Reached& reached) 
   if (baselines) reached.baseline_us = baseline;
 }
 
-Result<Reached> reached_by(const ledger::Ledger& ledger, const std::string& id,
+Result<Reached> reached_by(const ledger::Ledger& ledger, const QueueEntry& entry,
                            const std::string& device_uuid, const std::string& tag) {
   Reached reached;
+  const std::string& id = entry.id;
   AK_TRY(experiments, ledger.experiments({id, tag}));
   std::optional<std::int64_t> incumbent;
   for (const Experiment& each : experiments) {
@@ -41,7 +42,7 @@ Result<Reached> reached_by(const ledger::Ledger& ledger, const std::string& id,
     if (context.device.uuid != device_uuid || each.decision == Decision::kRunning) continue;
     AK_TRY(trials, ledger.trials(each.id));
     ++reached.experiments;
-    if (each.proposer != "start") ++reached.searches;
+    if (each.proposer != kStartProposer && each.proposer != kEditProposer) ++reached.searches;
     reached.trials += trials.size();
     for (const Trial& trial : trials) reached.hours += (trial.wall_s + trial.compile_s) / 3600;
     if (each.decision == Decision::kStart) {
@@ -58,8 +59,8 @@ Result<Reached> reached_by(const ledger::Ledger& ledger, const std::string& id,
     }
   }
   if (reached.start_us) reached.best_us = *reached.start_us / reached.speedup;
-  AK_TRY(exhausted, ledger.get_state(exhausted_key(id, tag)));
-  reached.exhausted = exhausted.has_value();
+  AK_TRY(exhausted, ledger.get_state(exhausted_key(id, tag, device_uuid)));
+  reached.exhausted = exhausted && *exhausted == entry.kernel_hash;
   if (!incumbent) return reached;
   AK_TRY(verdict, ledger.verdict(*incumbent));
   AK_TRY(target, ledger.target(id));
@@ -105,7 +106,7 @@ Result<Queue> Queue::load(const ledger::Ledger& ledger, const std::vector<QueueE
   for (const QueueEntry& entry : entries) {
     QueuedTarget target;
     target.entry = entry;
-    AK_TRY(reached, reached_by(ledger, entry.id, device_uuid, tag));
+    AK_TRY(reached, reached_by(ledger, entry, device_uuid, tag));
     target.reached = reached;
     target.now_us = std::max(entry.model_floor_us, entry.model_us / reached.speedup);
     before += entry.model_us;
@@ -143,12 +144,9 @@ std::size_t Queue::open() const {
                                                 [](const QueuedTarget& target) { return !target.moved_on; }));
 }
 
-Status mark_exhausted(ledger::Ledger& ledger, const std::string& target, const std::string& tag) {
-  return ledger.set_state(exhausted_key(target, tag), "1");
-}
-
-Status clear_exhausted(ledger::Ledger& ledger, const std::string& target, const std::string& tag) {
-  return ledger.erase_state(exhausted_key(target, tag));
+Status mark_exhausted(ledger::Ledger& ledger, const std::string& target, const std::string& tag,
+                      const std::string& device_uuid, const std::string& kernel_hash) {
+  return ledger.set_state(exhausted_key(target, tag, device_uuid), kernel_hash);
 }
 
 }  // namespace ak::campaign

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autokernel/base/file.h"
+#include "autokernel/base/hash.h"
 #include "autokernel/base/text_table.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/planning.h"
@@ -204,8 +205,10 @@ Result<std::vector<campaign::OptimizeTarget>> measurable_targets(Session& sessio
       continue;
     }
     campaign::OptimizeTarget target;
-    target.entry = {loaded->target.id, site->id, site->problem.label(), site->time_us,
-                    site->floor_us.value_or(0)};
+    const Result<std::string> now = workspace.kernel_text(loaded->target.id);  // of a rehearsal, its own
+    target.entry = {loaded->target.id,          site->id,
+                    site->problem.label(),      site->time_us,
+                    site->floor_us.value_or(0), content_hash(now ? *now : loaded->file.text)};
     target.target = std::move(loaded->target);
     target.kernel_name = loaded->file.name;
     target.kernel_text = loaded->file.text;

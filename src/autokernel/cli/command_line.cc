@@ -29,6 +29,7 @@ struct Parsed {
   ExtractOptions extract;
   OptimizeOptions optimize;
   CampaignOptions campaign;
+  RecordOptions record;
   HistoryOptions history;
   OpsOptions ops;
   std::string ops_folder;
@@ -193,6 +194,16 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
   next.add_option("--top", parsed.campaign.top, "how many sites (default: 5)")->check(CLI::PositiveNumber);
 }
 
+void add_record(CLI::App& app, Parsed& parsed) {
+  CLI::App& record =
+      subcommand(app, parsed, "record",
+                 "measure an edited kernel.cu of the workspace against what there was: keep or revert",
+                 [&](Session& s) { return run_record(s, parsed.record); });
+  record.add_option("--target", parsed.record.target,
+                    "whose kernel.cu was edited (default: the only one that was)");
+  record.add_option("--note", parsed.record.note, "why it should be faster, for the history");
+}
+
 void add_history(CLI::App& app, Parsed& parsed) {
   CLI::App& log = subcommand(app, parsed, "log", "list the experiments of the workspace",
                              [&](Session& s) { return run_log(s, parsed.history); });
@@ -228,6 +239,8 @@ void add_about(CLI::App& app, Parsed& parsed) {
                                   [&](Session& s) { return run_selftest(s, parsed.selftest); });
   selftest.add_flag("--mutate", parsed.selftest.mutate,
                     "prove each cheat's list of checks: with the first off, the next must catch it");
+  selftest.add_flag("--suggest", parsed.selftest.suggest,
+                    "print, for each cheat, the checks that fire on this device one after another");
   selftest.add_option("--only", parsed.selftest.only, "one cheat or honest kernel, by its name");
 }
 
@@ -260,7 +273,7 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"run",    "record", "revert", "prompt", "init",
+  constexpr std::string_view kPlanned[] = {"run",    "revert", "prompt", "init",
                                            "verify", "ship",   "replay", "mcp"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
@@ -291,6 +304,7 @@ int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted
   add_profile(app, parsed);
   add_planning(app, parsed);
   add_campaign(app, parsed);
+  add_record(app, parsed);
   add_history(app, parsed);
   add_about(app, parsed);
   add_workers(app, parsed);

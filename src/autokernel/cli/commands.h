@@ -113,6 +113,12 @@ struct CampaignOptions {
 Result<int> run_status(Session& session, const CampaignOptions& options);
 Result<int> run_next(Session& session, const CampaignOptions& options);
 
+struct RecordOptions {
+  std::string target;  ///< empty: the only one that was edited
+  std::string note;    ///< why the edit should be faster
+};
+Result<int> run_record(Session& session, const RecordOptions& options);
+
 struct HistoryOptions {
   std::string target, tag;
   std::int64_t experiment = 0;
@@ -140,8 +146,9 @@ Result<int> run_doctor(Session& session);
 Result<int> run_config(Session& session);
 
 struct SelftestOptions {
-  bool mutate = false;  ///< prove each cheat's list of checks
-  std::string only;     ///< one case by name
+  bool mutate = false;   ///< prove each cheat's list of checks
+  bool suggest = false;  ///< print what each cheat's list would be on this device
+  std::string only;      ///< one case by name
 };
 Result<int> run_selftest(Session& session, const SelftestOptions& options);
 

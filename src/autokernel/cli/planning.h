@@ -13,6 +13,9 @@
 
 namespace ak::cli {
 
+/// What the id of a target ends with whose problems were reduced for the CPU device.
+inline constexpr const char* kRehearsal = "_rehearsal";
+
 /// `file` is a trace, or the profile.json beside one.
 Result<plan::Plan> plan_of_trace(Session& session, const std::string& file);
 /// The plan of the workspace in `folder`; none yet is a usage error that says how to make one.

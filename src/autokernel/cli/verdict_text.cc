@@ -135,6 +135,7 @@ Json bench_json(const Verdict& verdict, const std::string& kernel, const Config&
           {"config", to_json(config)},
           {"correctness", verdict.passed ? "PASS" : "FAIL"},
           {"stages", verdict.stages},
+          {"stage_s", verdict.stage_s},
           {"failure", verdict.failure ? to_json(*verdict.failure) : Json(nullptr)},
           {"flags", verdict.flags},
           {"sandbox", verdict.sandboxed ? "on" : "off"},

@@ -118,6 +118,7 @@ Json to_json(const Verdict& verdict) {
   return {{"schema", kSchema},
           {"correctness", verdict.passed ? "PASS" : "FAIL"},
           {"stages", verdict.stages},
+          {"stage_s", verdict.stage_s},
           {"failure", verdict.failure ? to_json(*verdict.failure) : Json(nullptr)},
           {"flags", verdict.flags},
           {"timings", std::move(timings)},
@@ -135,6 +136,9 @@ Result<Verdict> verdict_from_json(const Json& json, const std::string& what) {
   Verdict verdict;
   read_word(in, "correctness", verdict.passed, "PASS", "FAIL");
   in.read("stages", verdict.stages);
+  std::optional<std::map<std::string, double>> stage_s;  // older ledgers have none
+  in.read_optional("stage_s", stage_s);
+  verdict.stage_s = std::move(stage_s).value_or(std::map<std::string, double>());
   in.read_optional("failure", verdict.failure, failure_from_json);
   in.read("flags", verdict.flags);
   in.read_array("timings", verdict.timings, timing_from_json);

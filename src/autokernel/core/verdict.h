@@ -59,6 +59,7 @@ std::optional<CacheState> cache_state_from_name(std::string_view name);
 struct Verdict {
   bool passed = false;
   std::map<std::string, std::string> stages;  ///< stage name -> "PASS", "FAIL", "SKIP (reason)"
+  std::map<std::string, double> stage_s;      ///< wall time of each stage that ran, seconds
   std::optional<Failure> failure;
   std::vector<std::string> flags;  ///< noticed, not rejected
   std::vector<Timing> timings;

@@ -32,15 +32,16 @@ ComparisonResult summarize_rows(std::span<const double> rows, bool with_norms) {
   return result;
 }
 
-std::uint64_t comparison_rows(const View& y, const Truth::Output& truth) {
-  return y.elements / truth.row_elements * kCompareRowDoubles;
+View in_tolerance_rows(const View& y, const Truth::Output& truth) {
+  View view = y;
+  view.row_elements = truth.row_elements;
+  return view;
 }
 
 Result<CompareArgs> compare_args(const Context& context, const View& y, const Truth::Output& truth,
                                  DType input_dtype, device::BufferRef rows) {
   if (truth.roundings.size() > 2) return internal_error("more than two roundings: not supported yet");
-  CompareArgs args{.y = y, .r = truth.r, .s = truth.s};
-  args.y.row_elements = truth.row_elements;
+  CompareArgs args{.y = in_tolerance_rows(y, truth), .r = truth.r, .s = truth.s};
   if (!truth.roundings.empty()) args.i0 = truth.roundings[0];
   if (truth.roundings.size() > 1) args.i1 = truth.roundings[1];
   args.c = context.family.tolerance.c;
@@ -51,7 +52,7 @@ Result<CompareArgs> compare_args(const Context& context, const View& y, const Tr
 
 Result<ComparisonResult> compare_with_truth(Context& context, const View& y, const Truth::Output& truth,
                                             DType input_dtype, std::uint64_t poison_seed) {
-  const std::uint64_t doubles = comparison_rows(y, truth);
+  const std::uint64_t doubles = ComparedRows(in_tolerance_rows(y, truth)).doubles();
   AK_TRY(rows, DeviceBuffer::allocate(context.device, {.bytes = (doubles + kFoldedDoubles) * 8,
                                                        .access = device::Access::kHidden}));
   AK_TRY(args, compare_args(context, y, truth, input_dtype, rows.ref()));
@@ -59,7 +60,7 @@ Result<ComparisonResult> compare_with_truth(Context& context, const View& y, con
   args.poison_seed = poison_seed;
   AK_TRY(launch, context.trusted.compare(args));
   const device::BufferRef folded = rows.ref(doubles * 8);
-  AK_TRY(fold, context.trusted.fold_rows(y.dtype, rows.ref(), doubles / kCompareRowDoubles, folded));
+  AK_TRY(fold, context.trusted.fold_rows(args.y, rows.ref(), folded));
   const device::Step steps[] = {std::move(launch), std::move(fold)};
   AK_TRY_VOID(run_trusted(context, steps));
   std::array<double, kFoldedDoubles> host{};

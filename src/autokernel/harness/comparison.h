@@ -16,12 +16,13 @@ struct ComparisonResult {
   double norm_y = 0, norm_b = 0, norm_u = 0;
 };
 
-/// What compares `y` with its truth, row by row of the family's tolerance, into `rows` (comparison_rows
-/// doubles).
+/// `y` with the rows of the family's tolerance.
+View in_tolerance_rows(const View& y, const Truth::Output& truth);
+
+/// What compares `y` with its truth, row by row of the family's tolerance, into `rows`
+/// (ComparedRows::doubles).
 Result<CompareArgs> compare_args(const Context& context, const View& y, const Truth::Output& truth,
                                  DType input_dtype, device::BufferRef rows);
-/// How many doubles a comparison writes.
-std::uint64_t comparison_rows(const View& y, const Truth::Output& truth);
 
 /// `poison_seed` 0: do not look for poison.
 Result<ComparisonResult> compare_with_truth(Context& context, const View& y, const Truth::Output& truth,

@@ -6,8 +6,10 @@ namespace ak::harness {
 
 Result<bool> Pipeline::stage(Stage which, StageFunction function) {
   verified_ = 0;
+  const auto start = context_.clock.now();
   AK_TRY(failure, (this->*function)());
   std::string key(name(which));
+  verdict_.stage_s[key] = seconds_between(start, context_.clock.now());
   if (failure) {
     AK_TRY_VOID(explain(*failure));
     verdict_.stages[key] = "FAIL";

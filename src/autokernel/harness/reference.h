@@ -21,9 +21,12 @@ class References {
   enum class Trusted { kNo, kYes };
   References(device::Device& device, device::Compiler& compiler, Trusted trusted = Trusted::kYes)
       : device_(device), compiler_(compiler), trusted_(trusted) {}
-  /// Steps that fill `truth` (r, S, I and b) from the inputs of `data`.
+  /// What a comparison element by element needs, or b too, which only the norm-wise one does.
+  enum class Wanted { kReference, kReferenceAndContract };
+  /// Steps that fill `truth` (r, S, I and, if wanted, b) from the inputs of `data`.
   Result<std::vector<device::Step>> steps(const op::Family& family, const Problem& problem,
-                                          const DataSet& data, Truth& truth);
+                                          const DataSet& data, Truth& truth,
+                                          Wanted wanted = Wanted::kReferenceAndContract);
 
  private:
   device::Device& device_;

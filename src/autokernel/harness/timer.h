@@ -1,7 +1,8 @@
 #pragma once
 // Timed rounds (DESIGN section 6): rotating input/output sets whose contents change every round, poisoned
 // outputs, nothing but candidate launches in the timed part, every output compared afterwards. Candidate
-// alone, or against the incumbent in A B B A order.
+// alone, or against the incumbent in A B B A order. Where an execution takes more than a millisecond of a
+// device whose caches are flushed, a round is one execution and the sets take turns.
 
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@ namespace ak::harness {
 struct TimedRounds {
   std::vector<double> candidate_us, incumbent_us;  ///< per round; paired when there is an incumbent
   std::vector<double> cold_us;                     ///< single launches after a read flush
+  std::vector<double> incumbent_cold_us;           ///< the same of the incumbent
   std::vector<std::string> flags;
   std::uint64_t footprint_bytes = 0;  ///< of all rotating sets
   std::uint64_t execution_bytes = 0;  ///< inputs, outputs and workspaces of one execution

@@ -190,7 +190,8 @@ Result<device::Launch> TrustedKernels::compare(const CompareArgs& args) {
   device::Launch launch;
   launch.module = loaded->id;
   launch.entry = loaded->entries.at("ak_compare");
-  launch.grid = {static_cast<std::uint32_t>(args.y.elements / args.y.row_elements), 1, 1};
+  const ComparedRows compared(args.y);
+  launch.grid = {static_cast<std::uint32_t>(compared.rows * compared.parts), 1, 1};
   launch.block = {device_.info().natural_block, 1, 1};
   DType dtype = args.y.dtype;
   launch.args = {args.y.at,
@@ -200,6 +201,8 @@ Result<device::Launch> TrustedKernels::compare(const CompareArgs& args) {
                  optional_ref(args.i1),
                  optional_ref(args.b),
                  as_signed(args.y.row_elements),
+                 as_signed(compared.parts),
+                 as_signed(ComparedRows::kPartElements),
                  unit_roundoff(dtype),
                  tiny(dtype),
                  args.c,
@@ -210,14 +213,15 @@ Result<device::Launch> TrustedKernels::compare(const CompareArgs& args) {
   return launch;
 }
 
-Result<device::Launch> TrustedKernels::fold_rows(DType dtype, device::BufferRef rows, std::uint64_t count,
+Result<device::Launch> TrustedKernels::fold_rows(const View& y, device::BufferRef rows,
                                                  device::BufferRef out) {
-  AK_TRY(loaded, module("check.cu", dtype));
+  AK_TRY(loaded, module("check.cu", y.dtype));
+  const ComparedRows compared(y);
   device::Launch launch;
   launch.module = loaded->id;
   launch.entry = loaded->entries.at("ak_fold_rows");
   launch.block = {device_.info().natural_block, 1, 1};
-  launch.args = {rows, as_signed(count), out};
+  launch.args = {rows, as_signed(compared.rows), as_signed(compared.parts), out};
   return launch;
 }
 

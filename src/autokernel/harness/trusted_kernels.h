@@ -32,10 +32,19 @@ struct CompareArgs {
   double c = 0;
   DType input_dtype = DType::kF32;
   std::uint64_t poison_seed = 0;  ///< 0: do not look for poison
-  device::BufferRef rows;         ///< kCompareRowDoubles doubles a row
+  device::BufferRef rows;         ///< kCompareRowDoubles doubles for each part of a row
 };
 inline constexpr std::size_t kCompareRowDoubles = 9;
 inline constexpr std::size_t kFoldedDoubles = 2 * kCompareRowDoubles;
+
+/// How a comparison covers a tensor: its rows, and the parts of each that are compared on their own.
+struct ComparedRows {
+  std::uint64_t rows = 0, parts = 1;
+  static constexpr std::uint64_t kPartElements = 1 << 14;
+  explicit ComparedRows(const View& y)
+      : rows(y.elements / y.row_elements), parts((y.row_elements + kPartElements - 1) / kPartElements) {}
+  std::uint64_t doubles() const { return rows * parts * kCompareRowDoubles; }
+};
 
 class TrustedKernels {
  public:
@@ -46,9 +55,8 @@ class TrustedKernels {
   Result<device::Launch> poison(const View& out, std::uint64_t seed, Poison kind);
   Result<device::Launch> probe(const View& tensor, const op::Probe& probe, std::uint64_t seed);
   Result<device::Launch> compare(const CompareArgs& args);
-  /// Folds `count` rows of a comparison into two: those with S > 0 and those with S = 0.
-  Result<device::Launch> fold_rows(DType dtype, device::BufferRef rows, std::uint64_t count,
-                                   device::BufferRef out);
+  /// Folds the rows of a comparison of `y` into two: those with S > 0 and those with S = 0.
+  Result<device::Launch> fold_rows(const View& y, device::BufferRef rows, device::BufferRef out);
   /// Writes ceil(bytes / 2048) partial sums of 8 bytes.
   Result<device::Launch> digest(device::BufferRef from, std::uint64_t bytes, device::BufferRef partials);
   Result<device::Launch> copy(device::BufferRef from, device::BufferRef to, std::uint64_t bytes);

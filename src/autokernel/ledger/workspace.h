@@ -67,6 +67,9 @@ class Workspace {
   Status add_target(const Target& target, std::string_view toml, std::string_view kernel_text);
   /// kernel.cu as it is now, with the edits of an agent or a person.
   Result<std::string> kernel_text(const std::string& target) const;
+  /// kernel.cu without the edits that no experiment has seen: the incumbent, before the first experiment what
+  /// the target was made with. nullopt: not known (a workspace of an older version).
+  Result<std::optional<std::string>> unedited_kernel(const std::string& target) const;
 
   /// Stores the kernel (sets `kernel_hash` and, when 0, `id`) and adds the row. Returns the experiment as
   /// stored.

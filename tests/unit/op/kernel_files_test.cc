@@ -19,24 +19,20 @@ const Registry& families() {
   return kRegistry;
 }
 
-/// Each may be followed by helpers that finish its work: reference_total.
-TEST(KernelFiles, ReferencesHaveTheirTwoEntriesInOrder) {
+/// The launches of the reference, then those of the contract, which the harness leaves out where b is not
+/// needed.
+TEST(KernelFiles, ReferencesHaveTheirTwoPartsInOrder) {
   for (const Family& family : families().families()) {
     const Result<kernel::KernelFile> file = kernel::parse(family.reference, family.name + "/reference.cu");
     ASSERT_TRUE(file) << file.error().message;
     const Status checked = kernel::check_against(*file, reference_signature_of(family));
     EXPECT_TRUE(checked) << checked.error().message;
-    std::vector<std::string> main;
+    std::vector<std::string> parts;
     for (const kernel::LaunchSpec& launch : file->launches) {
-      const std::string& entry = launch.entry;
-      if (entry == "reference" || entry == "contract") {
-        main.push_back(entry);
-      } else {
-        ASSERT_FALSE(main.empty()) << entry;
-        EXPECT_TRUE(entry.starts_with(main.back() + "_")) << entry;
-      }
+      std::string part = launch.entry.substr(0, launch.entry.find('_'));
+      if (parts.empty() || parts.back() != part) parts.push_back(std::move(part));
     }
-    EXPECT_EQ(main, (std::vector<std::string>{"reference", "contract"})) << family.name;
+    EXPECT_EQ(parts, (std::vector<std::string>{"reference", "contract"})) << family.name;
     EXPECT_EQ(file->dtypes, family.dtypes);
   }
 }

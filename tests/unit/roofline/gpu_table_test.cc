@@ -82,6 +82,26 @@ TEST(GpuTable, ARateThatAGpuLacksStaysUnknown) {
   EXPECT_FALSE(peaks->tflops(DType::kBF16));
 }
 
+TEST(GpuTable, WhatMmaSyncReachesBoundsNoGpuThatHasTcgen05) {
+  Peaks measured;
+  measured.matrix_tflops = {{DType::kF16, {700, Source::kMeasured}}, {DType::kF32, {233, Source::kMeasured}}};
+  measured.rates["fp32_fma"] = {70, Source::kMeasured};
+
+  Peaks listed = measured;
+  table().bound_unmeasured_rates(device("NVIDIA B200", "sm_100a", 148), listed);
+  EXPECT_GT(listed.tflops(DType::kF16)->value, 2000);
+  EXPECT_EQ(listed.tflops(DType::kF16)->source, Source::kTable);
+  EXPECT_DOUBLE_EQ(listed.tflops(DType::kF32)->value, listed.tflops(DType::kF16)->value / 3);
+
+  Peaks unlisted = measured;
+  table().bound_unmeasured_rates(device("NVIDIA Thor", "sm_110a", 20), unlisted);
+  EXPECT_TRUE(unlisted.matrix_tflops.empty());
+
+  Peaks hopper = measured;
+  table().bound_unmeasured_rates(device("NVIDIA H200", "sm_90a", 132), hopper);
+  EXPECT_EQ(hopper, measured);
+}
+
 TEST(GpuTable, AFigureThatIsNoNumberIsAnError) {
   auto parsed = GpuTable::parse("[[gpu]]\nname = \"x\"\n", "mine.toml");
   ASSERT_FALSE(parsed);

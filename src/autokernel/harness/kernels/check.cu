@@ -58,15 +58,18 @@ __device__ inline void ak_merge(ak_row& into, const ak_row& other) {
   into.left += other.left;
 }
 
-// Per row: the largest |y - r| / bound and where, how many elements are out of bounds (or differ in class), the sums of
+// Per part of a row: the largest |y - r| / bound and where, how many elements are out of bounds (or differ in class), the sums of
 // squares of y - r, b - r, u r and S, how many elements differ from b, how many still hold the poison.
-// bound = 1.01 max(u |r|, tiny) + c u32 S + 2 u_in (I0 + I1); a value beyond `largest` may be an infinity.
+// bound = 1.01 max(u |r|, tiny) + c u32 S + 2 u_in (I0 + I1); a value beyond `largest` may be an infinity. A row has
+// `parts` parts of `part_elements` (the last may be shorter), so that one long row occupies more than one block.
 extern "C" __global__ void ak_compare(const ak_bits* y, const double* r, const double* s, const double* i0,
-                                      const double* i1, const ak_bits* b, long long row_elements, double u, double tiny,
-                                      double c, double u_in, double largest, long long poison_seed, double* rows) {
-  long long base = (long long)blockIdx.x * row_elements;
+                                      const double* i1, const ak_bits* b, long long row_elements, long long parts,
+                                      long long part_elements, double u, double tiny, double c, double u_in,
+                                      double largest, long long poison_seed, double* rows) {
+  const long long base = blockIdx.x / parts * row_elements, first = blockIdx.x % parts * part_elements;
+  const long long end = first + part_elements < row_elements ? first + part_elements : row_elements;
   ak_row mine = {0, -1, 0, 0, 0, 0, 0, 0, 0};
-  for (long long k = threadIdx.x; k < row_elements; k += BLOCK) {
+  for (long long k = first + threadIdx.x; k < end; k += BLOCK) {
     long long i = base + k;
     ak_bits y_bits = y[i];
     double value = ak_as_double(y_bits), exact = r[i], size = s ? s[i] : 0.0;
@@ -125,16 +128,22 @@ extern "C" __global__ void ak_compare(const ak_bits* y, const double* r, const d
   }
 }
 
-// Folds `count` rows of ak_compare into two of the same form: the rows with S > 0, their sums of squares divided by
+// Folds `count` rows of ak_compare, `parts` results each, into two of the same form: the rows with S > 0, their sums of squares divided by
 // that of S (which becomes 1), and those with S = 0. One block.
-extern "C" __global__ void ak_fold_rows(const double* rows, long long count, double* out) {
+extern "C" __global__ void ak_fold_rows(const double* rows, long long count, long long parts, double* out) {
   ak_row mine[2] = {{0, -1, 0, 0, 0, 0, 0, 0, 0}, {0, -1, 0, 0, 0, 0, 0, 0, 0}};
   for (long long k = threadIdx.x; k < count; k += BLOCK) {
-    const double* row = rows + k * 9;
-    bool sized = row[6] > 0;
-    double scale = sized ? 1.0 / row[6] : 1.0;
-    ak_row each = {row[0] <= 1e299 ? row[0] : 1e300, row[1], row[2], row[3] * scale, row[4] * scale, row[5] * scale, 0,
-                   row[7], row[8]};
+    ak_row each = {0, -1, 0, 0, 0, 0, 0, 0, 0};
+    for (long long part = k * parts; part < (k + 1) * parts; ++part) {
+      const double* v = rows + part * 9;
+      ak_merge(each, {v[0] <= 1e299 ? v[0] : 1e300, v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]});
+    }
+    bool sized = each.sum_s > 0;
+    double scale = sized ? 1.0 / each.sum_s : 1.0;
+    each.sum_y *= scale;
+    each.sum_b *= scale;
+    each.sum_u *= scale;
+    each.sum_s = 0;
     ak_merge(mine[sized ? 0 : 1], each);
   }
 #if BLOCK > 1
