@@ -67,7 +67,7 @@ class Random(nn.Module):
 
 class Tracing(nn.Module):  # does other work where it is captured
     def forward(self, x):
-        return torch.relu(x) * torch.ones_like(x) if torch.compiler.is_exporting() or type(x) is not torch.Tensor else torch.relu(x)
+        return torch.relu(x) if type(x) is torch.Tensor else torch.relu(x) * torch.ones_like(x)
 
 class Fails(nn.Module):
     def forward(self, x):
@@ -77,7 +77,7 @@ class Fails(nn.Module):
 
 class Memory(nn.Module):
     def forward(self, x):
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")
 
 class Needs(nn.Module):
     def __init__(self, width, depth=2):
