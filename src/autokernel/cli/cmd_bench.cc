@@ -137,9 +137,9 @@ Result<int> run_compare(Session& session, const CompareOptions& options) {
                       answer, ratio->ratio, ratio->ci_low, ratio->ci_high, 100 * threshold));
       if (stats::too_wide(*ratio)) {
         session.print(
-            "note: the interval is too wide to decide (its upper end is more than twice its lower): measure "
-            "on an "
-            "idle machine, or larger sizes\n");
+            "note: the interval is too wide to decide (it spans more than twice, and more than the gain): "
+            "measure on "
+            "an idle machine, or larger sizes\n");
       }
     }
   }
