@@ -61,17 +61,19 @@ class Observed:
             with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as recorded:
                 output = run()
         self.tensors = tensors_of(output, torch)
-        self.ops = collections.Counter()
+        self.ops, self.times = collections.Counter(), collections.Counter()
         for event in recorded.key_averages():
             if "::" in event.key and event.key not in FREE_OPS and not event.key.startswith(("aten::_assert", "profiler::")):
                 self.ops[event.key] += event.count
+                self.times[event.key] += event.self_cpu_time_total
 
 
 def other_work(expected, found):
     """What ops are called more or less often; None: none."""
-    different = sorted(op for op in {*expected.ops, *found.ops} if expected.ops[op] != found.ops[op])
+    different = [op for op in {*expected.ops, *found.ops} if expected.ops[op] != found.ops[op]]
     if not different:
         return None
+    different.sort(key=lambda op: (-max(expected.times[op], found.times[op]), op))  # what takes the most time tells the most
     shown = ", ".join(f"{op} {found.ops[op]} instead of {expected.ops[op]} times" for op in different[:SHOWN_OPS])
     rest = f" and {len(different) - SHOWN_OPS} other ops" if len(different) > SHOWN_OPS else ""
     return f"it runs other ops than the model: {shown}{rest}"

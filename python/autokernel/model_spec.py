@@ -44,8 +44,6 @@ def named_values(texts, option):
 
 
 def load_file(path):
-    if not path.is_file():
-        raise Refusal(f"{path}: no such file (a Python file that holds the model was expected)")
     spec = importlib.util.spec_from_file_location("autokernel_model", path)
     if spec is None:
         raise Refusal(f"{path}: no Python file: its name must end in .py")
@@ -60,7 +58,7 @@ def attribute(holder, dotted, where):
     for name in dotted.split("."):
         if not hasattr(holder, name):
             own = getattr(holder, "__name__", "")
-            near = [each for each, value in vars(holder).items()
+            near = [each for each, value in getattr(holder, "__dict__", {}).items()
                     if callable(value) and not each.startswith("_") and getattr(value, "__module__", "") == own]
             there = f"; there are {', '.join(sorted(near)[:12])}" if near else ""
             raise Refusal(f"{where}: it has no `{name}`{there}")
@@ -90,9 +88,6 @@ def call_checked(function, arguments, where, option):
 def from_package(options):
     """--module, --factory, --config, --pretrained."""
     where = f"--module {options.module} --factory {options.factory}"
-    if not options.factory:
-        raise Refusal(f"--module {options.module}: --factory says what makes the model there, e.g. "
-                      "--factory AutoModelForCausalLM.from_config --config GPT2Config")
     try:
         package = importlib.import_module(options.module)
     except ModuleNotFoundError as error:
@@ -101,8 +96,6 @@ def from_package(options):
     factory = attribute(package, options.factory, f"--module {options.module}")
     arguments = named_values(options.arg, "--arg")
     if options.pretrained:
-        if options.config:
-            raise Refusal("--pretrained brings its own configuration: leave --config out")
         if not hasattr(factory, "from_pretrained"):
             raise Refusal(f"{where}: it has no from_pretrained, which --pretrained calls: name the class alone, e.g. "
                           "--factory AutoModelForCausalLM")
@@ -119,8 +112,7 @@ def from_package(options):
 
 def from_file(options, torch, told):
     """What the file's function or class makes; `told` is {"device": ..., "dtype": ...} and loses what it was told."""
-    text, _, name = options.model.partition(".py:")
-    path = pathlib.Path(text + ".py" if name else options.model)
+    path, name = file_of(options)
     module = load_file(path)
     if not name and not callable(getattr(module, "build", None)):
         raise Refusal(f"{path}: it defines no build(device, dtype) that returns (model, inputs); a class or another function is "
@@ -166,10 +158,34 @@ def forward_of(call):
     return inspect.signature(call.forward if hasattr(call, "forward") else call)
 
 
-def load(options, torch, device, dtype):
-    """The model of the command line, on the device, with inputs that its forward accepts."""
+def check(options):
+    """Refuses what is wrong whatever the model is, before PyTorch is loaded (seconds)."""
     if bool(options.model) == bool(options.module):
         raise Refusal("name one model: MODEL.py, MODEL.py:NAME, or --module PACKAGE --factory NAME")
+    if options.module and not options.factory:
+        raise Refusal(f"--module {options.module}: --factory says what makes the model there, e.g. "
+                      "--factory AutoModelForCausalLM.from_config --config GPT2Config")
+    if not options.module and (options.factory or options.config or options.pretrained):
+        raise Refusal("--factory, --config and --pretrained belong to --module PACKAGE")
+    if options.pretrained and options.config:
+        raise Refusal("--pretrained brings its own configuration: leave --config out")
+    if options.config_arg and not options.config:
+        raise Refusal("--config-arg belongs to --config CLASS")
+    if options.model and not file_of(options)[0].is_file():
+        raise Refusal(f"{file_of(options)[0]}: no such file (a Python file that holds the model was expected)")
+    parse_all(options.input)
+    for option, texts in (("--arg", options.arg), ("--config-arg", options.config_arg), ("--keyword", options.keyword)):
+        named_values(texts, option)
+
+
+def file_of(options):
+    """(path, name or "") of MODEL.py:NAME."""
+    text, _, name = options.model.partition(".py:")
+    return pathlib.Path(text + ".py" if name else options.model), name
+
+
+def load(options, torch, device, dtype):
+    """The model of the command line, on the device, with inputs that its forward accepts. The options are checked."""
     specs = parse_all(options.input)
     told: dict[str, Any] = {"device": device, "dtype": dtype}
     where = options.model or f"{options.module}.{options.factory}"

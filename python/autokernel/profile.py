@@ -17,10 +17,11 @@ import traceback
 from autokernel import capture
 from autokernel.errors import Refusal, describe, is_out_of_memory
 from autokernel.graph import layout
-from autokernel.model_spec import load
+from autokernel.model_spec import check, load
 
 DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 OLDEST = (2, 1)
+OLDEST_PYTHON = (3, 9)
 
 
 def parse(arguments):
@@ -42,6 +43,9 @@ def parse(arguments):
 
 
 def import_torch():
+    if sys.version_info < OLDEST_PYTHON:
+        raise Refusal(f"{sys.executable} is Python {platform.python_version()}; 3.9 is the oldest that serves: name another "
+                      "interpreter with --python")
     try:
         import torch
     except ImportError as error:
@@ -128,8 +132,8 @@ def inputs_of(torch, model):
 
 
 def profile(options, progress):
+    check(options)
     torch = import_torch()
-
     device = options.device
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"

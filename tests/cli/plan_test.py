@@ -107,7 +107,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(set(plan["sites"][0]),
                          {"id", "op", "dims", "flags", "scalars", "dtype", "strides", "calls", "time_us", "share",
                           "cumulative_share", "floor_us", "bound", "ceiling", "realistic_us", "priority", "aten",
-                          "kernels"})
+                          "kernels", "places"})
         self.assertEqual(set(plan["other"][0]), {"aten", "share"})
         self.assertEqual(set(plan["by_aten"][0]), {"aten", "time_us", "share"})
 

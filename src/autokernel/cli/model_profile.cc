@@ -90,8 +90,13 @@ Result<plan::Plan> plan_of_model(Session& session, const ModelOptions& options) 
   AK_TRY(spec, spec_of(session, options));
   AK_TRY_VOID(ak::create_directories(session.workspace_folder()));
   session.log().info("profiling {} with {}", spec.model.name(), spec.python);
-  AK_TRY(profiled, torch::profile_model(spec));
-  tell(session, spec, profiled);
+  Result<torch::Profiled> profiled = torch::profile_model(spec);
+  if (!profiled) {
+    std::error_code ignored;
+    std::filesystem::remove(session.workspace_folder(), ignored);  // where nothing is in it
+    return tl::unexpected(std::move(profiled).error());
+  }
+  tell(session, spec, *profiled);
   if (!options.export_trace.empty()) AK_TRY_VOID(export_trace(spec.trace, options.export_trace));
   AK_TRY(planned, plan_of_trace(session, spec.record.string()));
   AK_TRY_VOID(plan::add_sites(spec.record, planned));
