@@ -32,7 +32,9 @@ Status add_baselines(Session& session, const DeviceInfo& device, const op::Regis
   AK_TRY(baselines, session.baselines(device));
   if (measure && !baselines) {
     return usage_error(
-        "--baseline: PyTorch is compared on a GPU only, and where the setting `baseline` is on");
+        "--baseline: PyTorch is compared on a GPU of this machine only (not with --worker), and where the "
+        "setting "
+        "`baseline` is on");
   }
   if (!baselines || !verdict.passed) return {};
   AK_TRY(family, registry.find(target.op));
