@@ -33,7 +33,7 @@ std::string summary_of(const stats::RatioCI& ratio, std::int64_t incumbent) {
   std::string text =
       fmt::format("{:.3f}x experiment {} (95 % CI {:.3f} to {:.3f}), confirmed in a fresh worker",
                   ratio.ratio, incumbent, ratio.ci_low, ratio.ci_high);
-  if (stats::too_wide(ratio)) text += "; undecided: the upper end is more than twice the lower";
+  if (stats::too_wide(ratio)) text += "; undecided: the interval is too wide for its gain";
   return text;
 }
 

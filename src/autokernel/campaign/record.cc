@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "autokernel/base/file.h"
 #include "autokernel/campaign/gate.h"
 #include "autokernel/campaign/objective.h"
 #include "autokernel/harness/signature.h"
@@ -61,6 +62,16 @@ Result<std::optional<Start>> start_of(const Parts& parts, Gate& gate, const Reco
   return std::optional<Start>();
 }
 
+/// A rehearsal gets its folder here: made with what there was before, then edited, as the user did it
+/// elsewhere.
+Status add_target(ledger::Workspace& workspace, const RecordRequest& request) {
+  const bool is_new = !workspace.kernel_text(request.target.id);
+  AK_TRY_VOID(workspace.add_target(request.target, request.target_toml,
+                                   request.unedited.value_or(request.kernel_text)));
+  if (!is_new) return {};
+  return write_file_atomic(workspace.target_folder(request.target.id) / "kernel.cu", request.kernel_text);
+}
+
 Result<Experiment> store(const Parts& parts, const RecordRequest& request, const Config& config,
                          const Judgement& judgement) {
   Experiment experiment;
@@ -90,7 +101,7 @@ Result<RecordResult> record(const Parts& parts, const std::atomic<bool>& stop, c
   AK_TRY(file, edited_file(parts, request));
   AK_TRY(known, known_start(parts, request.target, request.tag, request.kernel_name));
   AK_TRY_VOID(check_changed(request, known));
-  AK_TRY_VOID(parts.workspace.add_target(request.target, request.target_toml, request.kernel_text));
+  AK_TRY_VOID(add_target(parts.workspace, request));
   Gate gate(parts, request.target, request.threshold);
   AK_TRY(start, start_of(parts, gate, request, std::move(known)));
   if (stop.load())

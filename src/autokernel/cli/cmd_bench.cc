@@ -32,7 +32,9 @@ Status add_baselines(Session& session, const DeviceInfo& device, const op::Regis
   AK_TRY(baselines, session.baselines(device));
   if (measure && !baselines) {
     return usage_error(
-        "--baseline: PyTorch is compared on a GPU only, and where the setting `baseline` is on");
+        "--baseline: PyTorch is compared on a GPU of this machine only (not with --worker), and where the "
+        "setting "
+        "`baseline` is on");
   }
   if (!baselines || !verdict.passed) return {};
   AK_TRY(family, registry.find(target.op));
@@ -137,9 +139,9 @@ Result<int> run_compare(Session& session, const CompareOptions& options) {
                       answer, ratio->ratio, ratio->ci_low, ratio->ci_high, 100 * threshold));
       if (stats::too_wide(*ratio)) {
         session.print(
-            "note: the interval is too wide to decide (its upper end is more than twice its lower): measure "
-            "on an "
-            "idle machine, or larger sizes\n");
+            "note: the interval is too wide to decide (it spans more than twice, and more than the gain): "
+            "measure on "
+            "an idle machine, or larger sizes\n");
       }
     }
   }

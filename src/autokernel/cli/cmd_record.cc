@@ -100,7 +100,12 @@ Result<campaign::RecordRequest> make_request(Session& session, const ledger::Wor
   return request;
 }
 
-std::string record_text(const campaign::RecordResult& result, const std::string& kernel) {
+bool is_kept(const campaign::RecordResult& result) {
+  return result.decision == Decision::kKept || result.decision == Decision::kStart;
+}
+
+std::string record_text(const campaign::RecordResult& result, const ledger::Workspace& workspace,
+                        const std::string& kernel) {
   std::string out = fmt::format("target: {}\nkernel: {}\ndevice: {} ({}{})\nexperiment: {}\ndecision: {}\n",
                                 result.experiment.target, kernel, result.device.name, result.device.kind,
                                 result.device.kind == "cpu" ? ": CPU timings, caches warm" : "",
@@ -117,17 +122,15 @@ std::string record_text(const campaign::RecordResult& result, const std::string&
                     format_us(result.time.median_us), result.comparison->ratio, result.comparison->ci_low,
                     result.comparison->ci_high);
   }
-  const bool kept = result.decision == Decision::kKept || result.decision == Decision::kStart;
   out += fmt::format("reason: {}\n", result.summary);
-  if (!kept) {
-    out += fmt::format(
-        "kernel.cu is again what it was before; the edit is kept: autokernel show {}, or git -C {} show "
-        "refs/autokernel/rejected/{}\n",
-        result.experiment.id,
-        std::filesystem::path(kernel).parent_path().parent_path().parent_path().string(),
-        result.experiment.id);
-  }
-  return out;
+  if (is_kept(result)) return out;
+  out += result.start_experiment == 0
+             ? "kernel.cu stays as it is: there is nothing that passes to go back to\n"
+             : "kernel.cu is again what it was before\n";
+  return out +
+         fmt::format(
+             "the edit is not lost: autokernel show {0}, or git -C {1} show refs/autokernel/rejected/{0}\n",
+             result.experiment.id, workspace.folder().string());
 }
 
 /// What the campaign does next, where the workspace has a plan.
@@ -169,14 +172,14 @@ Result<int> run_record(Session& session, const RecordOptions& options) {
   const std::string kernel = (workspace.target_folder(request.target.id) / "kernel.cu").string();
   Json json = campaign::to_json(result);
   json["kernel"] = kernel;
-  std::string text = record_text(result, kernel);
+  std::string text = record_text(result, workspace, kernel);
   AK_TRY_VOID(add_next(session, workspace, request.target.id, json, text));
   if (session.options().json) {
     session.print_json(json);
   } else {
     session.print(text + fmt::format("report: {}\n", reports.html.string()));
   }
-  return result.decision == Decision::kKept || result.decision == Decision::kStart ? 0 : 1;
+  return is_kept(result) ? 0 : 1;
 }
 
 }  // namespace ak::cli

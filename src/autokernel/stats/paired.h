@@ -41,9 +41,10 @@ Result<RatioCI> paired_ratio(std::span<const double> incumbent, std::span<const 
 Result<RatioCI> objective_ratio(std::span<const PairedSamples> problems, const BootstrapOptions& options,
                                 Rng& rng);
 
-/// Upper end / lower end above which an interval says too little to act on: the rounds scatter by as much as
-/// the difference that is claimed.
+/// Upper end / lower end above which an interval may say too little to act on.
 inline constexpr double kWidestInterval = 2;
+/// The interval is wider than that, and spans more than what its lower end claims: (1.5 to 3.1) is too wide,
+/// since the rounds scatter by as much as the gain; (12 to 30) is certain enough.
 bool too_wide(const RatioCI& ratio);
 
 enum class Answer { kYes, kNo, kAmbiguous };

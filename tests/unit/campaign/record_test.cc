@@ -120,6 +120,36 @@ TEST_F(RecordTest, AnEditOfAKernelThatDoesNotPassItselfIsJudgedAlone) {
   EXPECT_EQ((*ws.ledger().experiments()).front().decision, Decision::kFailed);
 }
 
+TEST_F(RecordTest, WhereNothingPassesTheEditStaysInItsFile) {
+  auto ws = workspace();
+  const TuneRequest base = request("random", 1);
+  ASSERT_TRUE(ws.add_target(base.target, base.target_toml, kWrong));
+  const std::string wrong_too = replaced(kWrong, "true ? 0", "true ? 1");
+  auto result = edit(ws, wrong_too);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->decision, Decision::kFailed);
+  EXPECT_EQ(result->start_experiment, 0);
+  EXPECT_EQ(ws.kernel_text("norm").value_or(""), wrong_too);
+  EXPECT_EQ(ws.ledger().kernel_text(*ws.ledger().result_hash(2)).value_or(""), wrong_too);
+}
+
+TEST_F(RecordTest, ATargetWithoutAFolderIsMadeWithWhatThereWasBefore) {
+  auto ws = workspace();
+  const TuneRequest base = request("random", 1);
+  RecordRequest edited{.tag = "tune",
+                       .target = base.target,
+                       .target_toml = base.target_toml,
+                       .kernel_name = "kernel.cu",
+                       .kernel_text = kSlower,
+                       .unedited = kKernel,
+                       .note = ""};
+  auto result = record(parts(ws), stop_, edited);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->decision, Decision::kReverted);
+  EXPECT_EQ(ws.kernel_text("norm").value_or(""), kKernel);
+  EXPECT_EQ(ws.ledger().kernel_text(*ws.ledger().get_state("origin/norm").value()).value_or(""), kKernel);
+}
+
 TEST_F(RecordTest, AFileThatWasNotEditedIsRefused) {
   auto ws = workspace();
   auto result = edit(ws, kKernel);

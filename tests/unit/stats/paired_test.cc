@@ -164,11 +164,12 @@ TEST(ObjectiveRatio, TheSameSeedGivesTheSameInterval) {
   EXPECT_EQ(objective_ratio(problems, {}, first)->ci_low, objective_ratio(problems, {}, second)->ci_low);
 }
 
-TEST(KeepRule, AnIntervalWhoseUpperEndIsMoreThanTwiceItsLowerDecidesNothing) {
+TEST(KeepRule, AnIntervalThatSpansMoreThanTheGainDecidesNothing) {
   EXPECT_EQ(is_faster({3, 1.5, 3.1}, 0.01), Answer::kAmbiguous);
   EXPECT_EQ(is_faster({2.5, 1.6, 3.1}, 0.01), Answer::kYes);
   EXPECT_EQ(is_faster({0.5, 0.2, 0.9}, 0.01), Answer::kNo);  // slower all the same
   EXPECT_TRUE(too_wide({3, 1.5, 3.1}));
+  EXPECT_EQ(is_faster({16, 12, 30}, 0.01), Answer::kYes);  // a factor of 2.5 of noise is not one of 12
 }
 
 TEST(KeepRule, KeepsOnlyWhenTheWholeIntervalIsAboveTheThreshold) {
