@@ -102,7 +102,7 @@ class PlanTest(unittest.TestCase):
 
     def test_the_keys_of_the_json(self):
         plan = self.plan_of(SAMPLES[0])
-        self.assertEqual(set(plan), {"schema", "total_us", "unattributed_share", "sites", "model_ceiling", "other",
+        self.assertEqual(set(plan), {"schema", "device", "total_us", "unattributed_share", "sites", "model_ceiling", "other",
                                      "by_aten"})
         self.assertEqual(set(plan["sites"][0]),
                          {"id", "op", "dims", "flags", "scalars", "dtype", "strides", "calls", "time_us", "share",

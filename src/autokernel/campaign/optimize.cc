@@ -5,6 +5,7 @@
 
 #include "autokernel/base/file.h"
 #include "autokernel/base/hash.h"
+#include "autokernel/campaign/torch_times.h"
 #include "autokernel/op/target_file.h"
 
 namespace ak::campaign {
@@ -50,21 +51,11 @@ class Campaign {
   }
 
  private:
-  /// Before any kernel is timed, since PyTorch wants the device for itself. Without them the campaign goes
-  /// on: nothing is compared with PyTorch then.
+  /// Before any kernel is timed, since PyTorch wants the device for itself.
   void measure_baselines() {
-    if (parts_.baselines == nullptr) return;
-    std::vector<torch::BaselineRequest> requests;
-    for (const OptimizeTarget& target : request_.targets) {
-      Result<const op::Family*> family = parts_.registry.find(target.target.op);
-      if (!family || (*family)->torch_module.empty()) continue;
-      for (const TargetProblem& each : target.target.problems) {
-        if (each.role == Role::kPrimary) requests.push_back({*family, each.problem});
-      }
-    }
-    parts_.log.info("timing PyTorch on {} problems", requests.size());
-    Result<std::vector<torch::Baseline>> measured = parts_.baselines->measure(requests);
-    if (!measured) parts_.log.warning("nothing is compared with PyTorch: {}", measured.error().message);
+    std::vector<const Target*> targets;
+    for (const OptimizeTarget& target : request_.targets) targets.push_back(&target.target);
+    measure_torch_times(parts_, targets, torch_budget(request_.budget.time, targets.size()), stop_);
   }
 
   /// Without the targets that cannot be measured at all.

@@ -14,8 +14,8 @@ std::string exhausted_key(const std::string& target, const std::string& tag, con
 }
 
 /// Sums over the primary problems of the target, from the incumbent's full verdict.
-void add_floors(const Verdict& verdict, const Target& target, Reached& reached) {
-  double floor = 0, baseline = 0;
+void add_verdict(const Verdict& verdict, const Target& target, Reached& reached) {
+  double floor = 0, baseline = 0, time = 0;
   bool floors = true, baselines = true;
   for (const TargetProblem& each : target.problems) {
     if (each.role != Role::kPrimary) continue;
@@ -24,9 +24,11 @@ void add_floors(const Verdict& verdict, const Target& target, Reached& reached) 
     if (timing == verdict.timings.end()) return;
     floors = floors && timing->floor_us.has_value();
     baselines = baselines && timing->baseline_us.has_value();
+    time += each.calls * timing->time.median_us;
     floor += each.calls * timing->floor_us.value_or(0);
     baseline += each.calls * timing->baseline_us.value_or(0);
   }
+  if (time > 0) reached.incumbent_us = time;
   if (floors) reached.floor_us = floor;
   if (baselines) reached.baseline_us = baseline;
 }
@@ -41,6 +43,8 @@ Result<Reached> reached_by(const ledger::Ledger& ledger, const QueueEntry& entry
     AK_TRY(context, ledger.context(each.id));
     if (context.device.uuid != device_uuid || each.decision == Decision::kRunning) continue;
     AK_TRY(trials, ledger.trials(each.id));
+    reached.last = each.decision;
+    reached.last_description = each.description;
     ++reached.experiments;
     if (each.proposer != kStartProposer && each.proposer != kEditProposer) ++reached.searches;
     reached.trials += trials.size();
@@ -49,10 +53,12 @@ Result<Reached> reached_by(const ledger::Ledger& ledger, const QueueEntry& entry
       reached.start_us = each.objective_us;
       reached.speedup = 1;
       reached.reverts = 0;
+      reached.config = each.best_config;
       incumbent = each.id;
     } else if (each.decision == Decision::kKept) {
       reached.speedup *= each.confirmation ? each.confirmation->ratio : 1;
       reached.reverts = 0;
+      reached.config = each.best_config;
       incumbent = each.id;
     } else {
       ++reached.reverts;
@@ -64,7 +70,7 @@ Result<Reached> reached_by(const ledger::Ledger& ledger, const QueueEntry& entry
   if (!incumbent) return reached;
   AK_TRY(verdict, ledger.verdict(*incumbent));
   AK_TRY(target, ledger.target(id));
-  if (verdict) add_floors(*verdict, target, reached);
+  if (verdict) add_verdict(*verdict, target, reached);
   return reached;
 }
 

@@ -35,6 +35,10 @@ struct Reached {
   double speedup = 1;  ///< of the incumbent over the start: the confirmed ratios' product
   std::optional<double> start_us, best_us;  ///< the objective; best is start / speedup, free of drift
   std::optional<double> floor_us, baseline_us;
+  std::optional<double> incumbent_us;  ///< the objective of the incumbent as its full verdict measured it
+  std::optional<Config> config;        ///< the incumbent's
+  std::optional<Decision> last;        ///< how the last experiment ended
+  std::string last_description;
   bool exhausted = false;  ///< every valid config of its kernel file, as it is now, was measured here
 };
 

@@ -49,8 +49,9 @@ Status TuneRun::open() {
     rules_.push_back(search::stop_after_seconds(static_cast<double>(request_.budget.time->count())));
   }
   if (request_.patience > 0) rules_.push_back(search::stop_without_improvement(request_.patience));
-  Result<std::string> known = parts_.workspace.ledger().target_toml(request_.target.id);
-  target_changed_ = known && *known != request_.target_toml;
+  // Of the values, not the text: an extracted target.toml has comments.
+  const Result<Target> known = parts_.workspace.ledger().target(request_.target.id);
+  target_changed_ = known && op::format_target(*known) != op::format_target(request_.target);
   AK_TRY_VOID(parts_.workspace.add_target(request_.target, request_.target_toml, request_.kernel_text));
   result_.kernel_path = (parts_.workspace.target_folder(request_.target.id) / "kernel.cu").string();
   return {};

@@ -45,25 +45,18 @@ Json device_json(const std::optional<DeviceInfo>& device) {
   return device ? Json{{"kind", device->kind}, {"name", device->name}} : Json();
 }
 
-/// Why no time of the model is given (DESIGN section 11).
-std::string no_projection(const DeviceInfo& device) {
-  if (device.kind == "cpu")
-    return "a rehearsal on the CPU device, with sizes reduced to fit: it shows that the kernels are right "
-           "and "
-           "what the search does, and says nothing of the model's time on a GPU";
-  return "no time of the model is projected: PyTorch's own times were not measured on this device";
+std::string failure_of(const OptimizedTarget& target) {
+  if (target.error) return "not measured: " + *target.error;
+  return fmt::format("its kernel fails ({}): {}", name(target.start_failure->kind),
+                     target.start_failure->message);
 }
 
-std::string optimize_text(const campaign::OptimizeResult& result) {
+std::string optimize_text(const campaign::OptimizeResult& result, const report::ModelReport& model) {
   std::vector<QueuedTarget> targets;
   std::vector<std::string> states;
   for (const OptimizedTarget& each : result.targets) {
     targets.push_back(each.state);
-    states.push_back(each.error ? "not measured: " + *each.error
-                     : each.start_failure
-                         ? fmt::format("its kernel fails ({}): {}", name(each.start_failure->kind),
-                                       each.start_failure->message)
-                         : state_of(each.state, {}));
+    states.push_back(each.error || each.start_failure ? failure_of(each) : state_of(each.state, {}));
   }
   std::string text = fmt::format("device: {} ({})\nstopped: {}\n\n{}\n", result.device.name,
                                  result.device.kind, result.stop_reason, queue_table(targets, states));
@@ -76,10 +69,10 @@ std::string optimize_text(const campaign::OptimizeResult& result) {
   text +=
       "note: best is the start divided by the confirmed speedups; the report quotes the confirmations' own "
       "times\n";
-  return text + "note: " + no_projection(result.device) + "\n";
+  return text + "\n" + report::terminal(model);
 }
 
-Json optimize_json(const campaign::OptimizeResult& result) {
+Json optimize_json(const campaign::OptimizeResult& result, const report::ModelReport& model) {
   Json targets = Json::array();
   for (const OptimizedTarget& each : result.targets) {
     Json json = target_json(each.state);
@@ -94,11 +87,22 @@ Json optimize_json(const campaign::OptimizeResult& result) {
           {"stopped", result.stop_reason},
           {"interrupted", result.interrupted},
           {"rehearsal", result.device.kind == "cpu"},
-          {"projection", nullptr},
+          {"projection", report::to_json(model)},
+          {"no_projection", model.projected ? Json() : Json(model.no_projection)},
           {"experiments", result.experiments},
           {"targets", std::move(targets)},
           {"wall_s", result.wall_s},
           {"device", {{"kind", result.device.kind}, {"name", result.device.name}}}};
+}
+
+/// Targets that cannot be measured are in no queue; the report says why.
+void name_failures(const campaign::OptimizeResult& result, report::ModelReport& model) {
+  for (const OptimizedTarget& target : result.targets) {
+    if (!target.error && !target.start_failure) continue;
+    for (report::SiteRow& row : model.sites) {
+      if (row.target == target.state.entry.id) row.verdict = failure_of(target);
+    }
+  }
 }
 
 Result<campaign::OptimizeRequest> make_request(const OptimizeOptions& options,
@@ -136,7 +140,7 @@ Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
   for (const std::string& each : why_not) session.log().warning("{}", each);
   if (targets.empty()) {
     session.log().info("no worthwhile candidate that can be measured here: nothing to do");
-    if (session.options().json) session.print_json(optimize_json({}));
+    if (session.options().json) session.print_json(optimize_json({}, {}));
     return 0;
   }
   AK_TRY(registry, session.registry());
@@ -144,7 +148,7 @@ Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
   Progress progress("optimize", std::nullopt, session.clock(),
                     session.options().quiet ? Progress::Style::kNone : Progress::Style::kAuto);
   std::size_t configs = 0;
-  AK_TRY(baselines, session.baselines(pool->hello().device));
+  AK_TRY(baselines, session.baselines(pool->hello().device, options.settings));
   AK_TRY(result, campaign::optimize({workspace, *pool, *registry, session.clock(), session.log(), kVersion,
                                      !session.options().unsafe_no_sandbox, baselines ? &*baselines : nullptr},
                                     session.stop(), request, [&](const campaign::OptimizeProgress& now) {
@@ -157,16 +161,20 @@ Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
                                       progress.update(++configs, now.target.entry.id);
                                     }));
   progress.finish();
+  std::vector<QueuedTarget> reached;
+  for (const OptimizedTarget& each : result.targets) reached.push_back(each.state);
+  AK_TRY(model, model_report(workspace.ledger(), planned, reached, result.device));
+  name_failures(result, model);
   const bool measured =
       std::any_of(result.targets.begin(), result.targets.end(),
                   [](const OptimizedTarget& each) { return each.state.reached.experiments > 0; });
   if (session.options().json) {
-    session.print_json(optimize_json(result));
+    session.print_json(optimize_json(result, model));
   } else {
-    session.print(optimize_text(result));
+    session.print(optimize_text(result, model));
   }
   if (measured) {
-    AK_TRY(reports, report::write_reports(workspace));
+    AK_TRY(reports, report::write_reports(workspace, {.target = "", .tag = "", .model = model}));
     if (!session.options().json) session.print(fmt::format("report: {}\n", reports.html.string()));
   }
   if (result.interrupted)

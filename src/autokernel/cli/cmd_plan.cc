@@ -161,8 +161,11 @@ Result<plan::Plan> stored_plan(Session& session, const std::filesystem::path& fo
     return usage_error("{}: there is no plan yet: make one with autokernel plan TRACE", file.string());
   AK_TRY(registry, session.registry());
   AK_TRY(text, read_file(file, kMaxPlanBytes));
-  AK_TRY(json, parse_json(text, file.string()));
-  return plan::plan_from_json(json, file.string(), *registry);
+  const Result<Json> json = parse_json(text, file.string());
+  Result<plan::Plan> plan = json ? plan::plan_from_json(*json, file.string(), *registry)
+                                 : Result<plan::Plan>(tl::unexpected(json.error()));
+  if (plan) return plan;
+  return usage_error("{}\nmake the plan anew: autokernel plan TRACE", plan.error().message);
 }
 
 Status store_plan(const ledger::Workspace& workspace, const plan::Plan& plan) {

@@ -165,7 +165,7 @@ Result<int> run_record(Session& session, const RecordOptions& options) {
   AK_TRY(result, campaign::record({workspace, *pool, *registry, session.clock(), session.log(), kVersion,
                                    !session.options().unsafe_no_sandbox, baselines ? &*baselines : nullptr},
                                   session.stop(), request));
-  AK_TRY(reports, report::write_reports(workspace));
+  AK_TRY(reports, report::write_reports(workspace, report_options(session, workspace)));
   const std::string kernel = (workspace.target_folder(request.target.id) / "kernel.cu").string();
   Json json = campaign::to_json(result);
   json["kernel"] = kernel;

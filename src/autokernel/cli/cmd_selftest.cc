@@ -8,6 +8,7 @@
 #include "autokernel/base/progress.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/selftest_lanes.h"
+#include "autokernel/kernel/spelling.h"
 
 namespace ak::cli {
 namespace {
@@ -107,6 +108,20 @@ std::string selftest_text(const Json& json) {
   return out;
 }
 
+tl::unexpected<Error> unknown_case(const std::string& name, const std::vector<std::string>& names,
+                                   const std::vector<Skipped>& skipped) {
+  for (const Skipped& each : skipped) {
+    if (each.name == name) return usage_error("--only {}: skipped here: {}", name, each.why);
+  }
+  std::vector<std::string> alike;  // what the user may have meant: a part of the name, or nearly it
+  for (const std::string& each : names) {
+    if (each.find(name) != each.npos) alike.push_back(each);
+  }
+  return usage_error(
+      "--only {}: no cheat and no honest kernel has this name; {}", name,
+      alike.empty() ? kernel::spelling_hint(name, names) : "there are " + kernel::joined(alike));
+}
+
 int print_suggestions(Session& session, const std::string& device,
                       const std::vector<SelftestResult>& results) {
   Json lists = Json::object();
@@ -138,9 +153,10 @@ Result<int> run_selftest(Session& session, const SelftestOptions& options) {
   SelftestPlan plan;
   plan.cases = by_turns(std::move(cheats), std::move(honest));
   if (!options.only.empty()) {
+    std::vector<std::string> names;
+    for (const SelftestCase& each : plan.cases) names.push_back(each.name);
     std::erase_if(plan.cases, [&](const SelftestCase& each) { return each.name != options.only; });
-    if (plan.cases.empty())
-      return usage_error("--only {}: no cheat and no honest kernel has this name", options.only);
+    if (plan.cases.empty()) return unknown_case(options.only, names, skipped);
   }
   plan.device = device;
   plan.worker = session.worker_command(device);

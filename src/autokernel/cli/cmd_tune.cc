@@ -7,6 +7,7 @@
 #include "autokernel/campaign/tune.h"
 #include "autokernel/cli/code_explanation.h"
 #include "autokernel/cli/commands.h"
+#include "autokernel/cli/standing.h"
 #include "autokernel/cli/verdict_text.h"
 #include "autokernel/kernel/space.h"
 #include "autokernel/op/target_file.h"
@@ -136,7 +137,7 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
     AK_TRY(text, kernel::with_defaults(loaded.file, result.best_config));
     AK_TRY_VOID(write_file_atomic(options.file, text));
   }
-  AK_TRY(reports, report::write_reports(workspace));
+  AK_TRY(reports, report::write_reports(workspace, report_options(session, workspace)));
   Json explained;  // what is kept on a GPU is explained
   if (result.decision == Decision::kKept && device.kind == "cuda") {
     AK_TRY(family, registry->find(loaded.target.op));

@@ -36,6 +36,7 @@ struct Parsed {
   ExplainOptions explain;
   SelftestOptions selftest;
   WorkerOptions worker;
+  bool no_baselines = false;
   std::optional<std::string> strategy, budget, seed, threshold;
   /// Those of the four that were given, by the setting's name.
   std::map<std::string, std::string> search_settings() const {
@@ -177,6 +178,9 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
       subcommand(app, parsed, "optimize",
                  "the main job: plan, extract the first sites, tune each in Amdahl order", [&](Session& s) {
                    parsed.optimize.settings = parsed.search_settings();
+                   if (parsed.no_baselines) parsed.optimize.settings["baseline"] = "false";
+                   if (!parsed.optimize.model.python.empty())
+                     parsed.optimize.settings["python"] = parsed.optimize.model.python;
                    return run_optimize(s, parsed.optimize);
                  });
   optimize.add_option("MODEL", parsed.optimize.file,
@@ -185,6 +189,8 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
   optimize.add_option("--top", parsed.optimize.top, "how many sites (default: 5)")
       ->check(CLI::PositiveNumber);
   add_search(optimize, parsed, "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");
+  optimize.add_flag("--no-baselines", parsed.no_baselines,
+                    "do not time PyTorch: nothing is compared with it, no time of the model is projected");
   CLI::App& status =
       subcommand(app, parsed, "status", "the campaign's targets: what was reached, what was left and why",
                  [&](Session& s) { return run_status(s, parsed.campaign); });

@@ -122,7 +122,7 @@ Result<int> run_record(Session& session, const RecordOptions& options);
 
 struct HistoryOptions {
   std::string target, tag;
-  std::int64_t experiment = 0;
+  std::string experiment;  ///< its number
 };
 Result<int> run_log(Session& session, const HistoryOptions& options);
 Result<int> run_show(Session& session, const HistoryOptions& options);

@@ -1,7 +1,9 @@
 #include "autokernel/cli/standing.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "autokernel/campaign/torch_times.h"
 #include "autokernel/cli/planning.h"
 
 namespace ak::cli {
@@ -16,6 +18,36 @@ Result<std::optional<DeviceInfo>> last_device(const ledger::Ledger& ledger, cons
       return std::optional(std::move(context.device));
   }
   return std::optional<DeviceInfo>();
+}
+
+/// "kept", "the starter stays", ..., and why the campaign left the target.
+std::string outcome_of(const campaign::QueuedTarget& target) {
+  const campaign::Reached& reached = target.reached;
+  std::string text = reached.speedup > 1        ? "kept"
+                     : reached.start_us         ? "the starter stays"
+                     : reached.experiments == 0 ? "not begun"
+                                                : reached.last_description;
+  if (target.moved_on) text += "; left: " + *target.moved_on;
+  return text;
+}
+
+report::SiteRow site_row(const plan::PlanSite& site, const campaign::QueuedTarget& target) {
+  const campaign::Reached& reached = target.reached;
+  report::SiteRow row;
+  row.site = site.id;
+  row.target = target.entry.id;
+  row.problem = site.problem.label();
+  row.calls = site.calls;
+  row.model_us = site.time_us;
+  row.share = site.share;
+  if (site.calls > 0 && reached.start_us) row.start_us = *reached.start_us / site.calls;
+  if (site.calls > 0 && reached.incumbent_us) row.best_us = *reached.incumbent_us / site.calls;
+  row.speedup = reached.speedup;
+  if (reached.config) row.config = reached.config->to_string();
+  row.verdict = outcome_of(target);
+  row.trials = reached.trials;
+  row.spent_s = reached.hours * 3600;
+  return row;
 }
 
 }  // namespace
@@ -50,9 +82,50 @@ Result<Standing> standing(Session& session, const ledger::Workspace& workspace, 
   }
   AK_TRY(queue, campaign::Queue::load(workspace.ledger(), entries, campaign::MoveOnRules::from(settings),
                                       device ? device->uuid : "", kCampaignTag));
+  result.plan = std::move(planned);
   result.queue = std::move(queue);
   result.device = std::move(device);
   return result;
+}
+
+Result<report::ModelReport> model_report(const ledger::Ledger& ledger, const plan::Plan& plan,
+                                         const std::vector<campaign::QueuedTarget>& targets,
+                                         const DeviceInfo& device) {
+  report::ModelReport model;
+  model.device_kind = device.kind;
+  model.device_name = device.name;
+  model.trace_device = plan.device;
+  model.total_us = plan.total_us;
+  for (const plan::PlanSite& site : plan.sites) {
+    const auto found = std::find_if(targets.begin(), targets.end(),
+                                    [&](const auto& each) { return each.entry.site == site.id; });
+    if (found == targets.end()) continue;
+    AK_TRY(torch, campaign::torch_times(ledger, found->entry.id, device.uuid));
+    model.sites.push_back(site_row(site, *found));
+    if (!torch.empty()) model.sites.back().torch_us = torch.begin()->second.times_us;
+  }
+  report::project(model);
+  return model;
+}
+
+report::BuildOptions report_options(Session& session, const ledger::Workspace& workspace) {
+  report::BuildOptions options;
+  std::error_code ignored;
+  if (!std::filesystem::exists(workspace.folder() / "plan.json", ignored)) return options;
+  const Result<Standing> now = standing(session, workspace, SIZE_MAX);
+  if (!now) {
+    session.log().warning("the report says nothing of the model: {}", now.error().message);
+    return options;
+  }
+  if (!now->device) return options;
+  Result<report::ModelReport> model =
+      model_report(workspace.ledger(), now->plan, now->queue.targets(), *now->device);
+  if (model) {
+    options.model = std::move(*model);
+  } else {
+    session.log().warning("the report says nothing of the model: {}", model.error().message);
+  }
+  return options;
 }
 
 std::string state_of(const campaign::QueuedTarget& target, const std::set<std::string>& edited) {

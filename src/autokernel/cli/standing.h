@@ -12,12 +12,15 @@
 #include "autokernel/campaign/queue.h"
 #include "autokernel/cli/session.h"
 #include "autokernel/ledger/workspace.h"
+#include "autokernel/plan/plan.h"
+#include "autokernel/report/report.h"
 
 namespace ak::cli {
 
 inline constexpr const char* kCampaignTag = "optimize";
 
 struct Standing {
+  plan::Plan plan;
   campaign::Queue queue;
   std::vector<std::string> left_out;  ///< sites that cannot be measured, each with the reason
   std::set<std::string> edited;       ///< targets whose kernel.cu holds an edit that no experiment has seen
@@ -33,6 +36,13 @@ std::filesystem::path kernel_file(const ledger::Workspace& workspace, const camp
 
 /// Does kernel.cu of this target differ from what the last experiment left there?
 Result<bool> is_edited(const ledger::Workspace& workspace, const std::string& target);
+
+/// What became of the plan's targets, and the projection of the model's time where there can be one.
+Result<report::ModelReport> model_report(const ledger::Ledger& ledger, const plan::Plan& plan,
+                                         const std::vector<campaign::QueuedTarget>& targets,
+                                         const DeviceInfo& device);
+/// The options of a workspace's reports: with the model where there is a plan and something was measured.
+report::BuildOptions report_options(Session& session, const ledger::Workspace& workspace);
 
 /// Why it was left, "open" or "not begun"; and whether an edit waits to be recorded.
 std::string state_of(const campaign::QueuedTarget& target, const std::set<std::string>& edited);

@@ -121,8 +121,8 @@ Result<Target> rehearsal(Session& session, const op::Family& family, const kerne
     if (each.problem.label() == before) continue;
     reduced = true;
     if (each.role != Role::kPrimary) continue;
-    session.log().info("rehearsal: {} is too large for this device, {} stands for it", before,
-                       each.problem.label());
+    session.note_once(fmt::format("rehearsal: {} is too large for this device, {} stands for it", before,
+                                  each.problem.label()));
   }
   if (reduced) target.id += kRehearsal;
   return target;

@@ -103,8 +103,8 @@ Result<Workspace> Workspace::open_read_only(const fs::path& folder, const Clock&
   Workspace workspace(folder, clock);
   AK_TRY(ledger, Ledger::open(folder / "ledger.db", Access::kReadOnly, clock));
   workspace.ledger_ = std::move(ledger);
-  AK_TRY(git, GitRepository::open_existing(folder));
-  workspace.git_ = std::move(git);
+  Result<GitRepository> git = GitRepository::open_existing(folder);
+  if (git) workspace.git_ = std::move(*git);
   return workspace;
 }
 

@@ -80,6 +80,7 @@ void rank(Plan& plan) {
 Result<Plan> make_plan(const Trace& trace, const CallTree& tree, const MatchedTrace& matched,
                        const std::optional<roofline::Peaks>& peaks) {
   Plan plan;
+  if (trace.device && !tree.on_cpu()) plan.device = trace.device->name;
   plan.total_us = us(tree.total_ns());
   if (plan.total_us > 0) plan.unattributed_share = us(tree.unattributed_ns()) / plan.total_us;
   for (const FoundSite& found : matched.sites) {

@@ -44,6 +44,7 @@ struct AtenShare {
 };
 
 struct Plan {
+  std::string device;  ///< that the trace was recorded on, by its name; empty: not told, or the CPU
   double total_us = 0;
   double unattributed_share = 0;
   std::vector<PlanSite> sites;     ///< the largest share first

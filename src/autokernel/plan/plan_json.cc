@@ -138,6 +138,7 @@ Json to_json(const Plan& plan) {
   Json sites = Json::array();
   for (const PlanSite& site : plan.sites) sites.push_back(to_json(site));
   return {{"schema", kSchema},
+          {"device", plan.device},
           {"total_us", plan.total_us},
           {"unattributed_share", plan.unattributed_share},
           {"sites", std::move(sites)},
@@ -158,6 +159,7 @@ Result<Plan> plan_from_json(const Json& json, const std::string& what, const op:
   AK_TRY(in, FieldReader::top_level(json, what));
   Plan plan;
   std::vector<RawSite> raw;
+  if (json.contains("device")) in.read("device", plan.device);
   in.read("total_us", plan.total_us);
   in.read("unattributed_share", plan.unattributed_share);
   in.read_array("sites", raw, raw_site);

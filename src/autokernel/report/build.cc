@@ -298,6 +298,7 @@ std::string TargetReport::headline() const {
 
 Result<Report> build(const ledger::Ledger& ledger, const BuildOptions& options) {
   Report report;
+  report.model = options.model;
   AK_TRY(ids, ledger.target_ids());
   if (!options.target.empty() && std::find(ids.begin(), ids.end(), options.target) == ids.end()) {
     std::string known;

@@ -45,6 +45,13 @@ Result<GpuFigures> gpu_from(const Json& json, const std::string& what) {
     if (!each.is_string()) return usage_error("{}.match: expected texts", what);
     gpu.match.push_back(each.get<std::string>());
   }
+  if (json.contains("unverified")) {
+    for (const Json& each : json["unverified"]) {
+      if (!each.is_string() || !json.contains(each.get<std::string>()))
+        return usage_error("{}.unverified: expected names of this entry's figures", what);
+      gpu.unverified.push_back(each.get<std::string>());
+    }
+  }
   for (const auto& [type, rate] : rates->items()) {
     if (!rate.is_number() || rate.get<double>() <= 0)
       return usage_error("{}.tflops.{}: expected a rate", what, type);

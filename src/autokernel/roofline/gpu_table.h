@@ -23,6 +23,7 @@ struct GpuFigures {
   double gbps = 0;                       ///< 1e9 bytes a second
   std::map<std::string, double> tflops;  ///< dense: "f16", "bf16", "tf32", "fp8", "f32", "f64"
   std::string source;
+  std::vector<std::string> unverified;  ///< figures that were not checked against the source, by their keys
 };
 
 class GpuTable {

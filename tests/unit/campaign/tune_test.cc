@@ -119,6 +119,18 @@ TEST_F(TuneTest, AChangedTargetMakesEarlierTimesWorthless) {
   EXPECT_EQ(second->start_experiment, 3);  // measured anew
 }
 
+TEST_F(TuneTest, ACommentInTheTargetFileChangesNothing) {
+  auto ws = workspace();
+  TuneRequest extracted = request("random", 1);
+  extracted.target_toml = "# the trace does not tell `eps`\n" + extracted.target_toml;
+  ASSERT_TRUE(tune(ws, extracted));
+  TuneRequest again = request("random", 1);
+  again.seed = 4;
+  auto second = tune(ws, again);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->start_experiment, 1);
+}
+
 TEST_F(TuneTest, AStartThatDoesNotPassIsTheAnswerAndNothingIsSearched) {
   std::string wrong = kKernel;
   wrong.replace(wrong.find("BAD ? 0"), 7, "true ? 0");

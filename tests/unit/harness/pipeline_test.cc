@@ -298,6 +298,16 @@ TEST_F(PipelineTest, AKernelThatIsWrongAtShapesItDoesNotExpectIsFoundByHiddenOne
   EXPECT_EQ(verdict.failure->check, "shape.hidden");
 }
 
+TEST_F(PipelineTest, AnOverrunNamesTheTensor) {
+  const std::string beyond =
+      broken(starter("rmsnorm"), "  const float rstd",
+             "  if (row + N == (long long)gridDim.x * N) y[row + N] = y[row];\n  const float rstd");
+  const Verdict verdict = judge(job_of(beyond, "M=8,N=64"));
+  ASSERT_TRUE(verdict.failure);
+  EXPECT_EQ(verdict.failure->kind, FailureKind::kOutOfBounds);
+  EXPECT_THAT(verdict.failure->message, HasSubstr("`y`"));
+}
+
 TEST_F(PipelineTest, AKernelThatIgnoresAScalarIsFound) {
   const Verdict verdict = judge(job_of(broken(starter("rmsnorm"), "N + eps", "N + 1e-6f"), "M=8,N=64"));
   ASSERT_TRUE(verdict.failure);

@@ -82,6 +82,29 @@ TEST(GpuTable, ARateThatAGpuLacksStaysUnknown) {
   EXPECT_FALSE(peaks->tflops(DType::kBF16));
 }
 
+TEST(GpuTable, SaysWhichFiguresWereNotChecked) {
+  const GpuTable gpus = table();
+  EXPECT_TRUE(gpus.find("NVIDIA H200")->unverified.empty());
+  EXPECT_FALSE(gpus.find("NVIDIA H100 NVL")->unverified.empty());
+  auto misspelt = GpuTable::parse(
+      "[[gpu]]\nname = \"x\"\narch = \"a\"\nsource = \"s\"\nmatch = [\"x\"]\nmultiprocessors = 1\nmemory_gib "
+      "= 1\n"
+      "l2_mib = 1\ngbps = 1\ntflops = { f16 = 1 }\nunverified = [\"l2\"]\n",
+      "mine.toml");
+  ASSERT_FALSE(misspelt);
+  EXPECT_NE(misspelt.error().message.find("unverified"), std::string::npos);
+}
+
+TEST(GpuTable, TheRatesOfOneGpuAgreeWithEachOther) {
+  for (const GpuFigures& gpu : table().gpus()) {
+    const auto rate = [&](const char* type) { return gpu.tflops.contains(type) ? gpu.tflops.at(type) : 0; };
+    if (rate("bf16") > 0) EXPECT_EQ(rate("bf16"), rate("f16")) << gpu.name;
+    if (rate("tf32") > 0) EXPECT_NEAR(rate("tf32") / rate("f16"), 0.5, 0.012) << gpu.name;
+    if (rate("fp8") > 0) EXPECT_NEAR(rate("fp8") / rate("f16"), 2, 0.03) << gpu.name;
+    EXPECT_GT(rate("f16"), rate("f32")) << gpu.name;
+  }
+}
+
 TEST(GpuTable, WhatMmaSyncReachesBoundsNoGpuThatHasTcgen05) {
   Peaks measured;
   measured.matrix_tflops = {{DType::kF16, {700, Source::kMeasured}}, {DType::kF32, {233, Source::kMeasured}}};
