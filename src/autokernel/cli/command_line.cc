@@ -179,8 +179,6 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
                  "the main job: plan, extract the first sites, tune each in Amdahl order", [&](Session& s) {
                    parsed.optimize.settings = parsed.search_settings();
                    if (parsed.no_baselines) parsed.optimize.settings["baseline"] = "false";
-                   if (!parsed.optimize.model.python.empty())
-                     parsed.optimize.settings["python"] = parsed.optimize.model.python;
                    return run_optimize(s, parsed.optimize);
                  });
   optimize.add_option("MODEL", parsed.optimize.file,
