@@ -1,5 +1,5 @@
 """A decoder in the style of LLaMA: RMSNorm, rotary embedding, grouped-query attention, SwiGLU, as models write them by
-hand, with random weights.
+hand, with random weights. Needs PyTorch 2.5 (enable_gqa).
 
     autokernel profile examples/models/llama_style.py                    (build; smaller on a CPU)
     autokernel profile examples/models/llama_style.py:Decoder --input 1x1024:int64 --arg layers=8

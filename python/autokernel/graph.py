@@ -13,8 +13,8 @@ CALLS = ("call_module", "call_function", "call_method")
 def module_path(node):
     """Of the innermost module around a node; "" is the model itself."""
     stack = node.meta.get("nn_module_stack") or {}
-    for value in reversed(list(stack.values())):
-        path = value[0] if isinstance(value, tuple) else value
+    for key, value in reversed(list(stack.items())):
+        path = value[0] if isinstance(value, tuple) else key  # the symbolic traces of PyTorch 2.1: path -> class
         return str(path).removeprefix("L['self']").removeprefix(".")
     return str(node.target) if node.op == "call_module" else ""
 

@@ -95,6 +95,8 @@ class OptimizeTest(unittest.TestCase):
         self.assertIn("there is no plan yet", err)
         out, err = self.call("optimize", "model.py:Net", code=2)
         self.assertIn("cannot profile model.py:Net", err)  # no such file, or no PyTorch to read it
+        out, err = self.call("optimize", TRACE, "--input", "1x1024:int64", code=2)
+        self.assertIn("no model is named", err)
         out, err = self.call("status", code=2)
         self.assertIn("there is no workspace", err)
         out, err = self.call("optimize", TRACE, "--strategy", "luck", code=2)

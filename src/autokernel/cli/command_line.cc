@@ -157,7 +157,7 @@ void add_profile(CLI::App& app, Parsed& parsed) {
                                  [&](Session& s) { return run_profile(s, parsed.profile); });
   profile.add_option("MODEL", parsed.profile.model.model.file,
                      "MODEL.py with build(device, dtype), MODEL.py:Class or MODEL.py:function");
-  add_model_options(profile, parsed.profile.model);
+  add_model_options(profile, parsed.profile.model, parsed.global);
   profile.add_option("--top", parsed.profile.top, "rows to print (default: 20)")->check(CLI::PositiveNumber);
 }
 
@@ -179,13 +179,11 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
                  "the main job: plan, extract the first sites, tune each in Amdahl order", [&](Session& s) {
                    parsed.optimize.settings = parsed.search_settings();
                    if (parsed.no_baselines) parsed.optimize.settings["baseline"] = "false";
-                   if (!parsed.optimize.model.python.empty())
-                     parsed.optimize.settings["python"] = parsed.optimize.model.python;
                    return run_optimize(s, parsed.optimize);
                  });
   optimize.add_option("MODEL", parsed.optimize.file,
                       "MODEL.py:NAME as of profile, a trace, a profile.json (default: the workspace's plan)");
-  add_model_options(optimize, parsed.optimize.model);
+  add_model_options(optimize, parsed.optimize.model, parsed.global);
   optimize.add_option("--top", parsed.optimize.top, "how many sites (default: 5)")
       ->check(CLI::PositiveNumber);
   add_search(optimize, parsed, "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");

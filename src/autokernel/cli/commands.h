@@ -79,13 +79,14 @@ Result<int> run_plan(Session& session, const PlanOptions& options);
 /// A model of PyTorch and how to run it: profile, optimize.
 struct ModelOptions {
   torch::ModelSpec model;
-  std::string python, torch_device, dtype;  ///< empty: the setting, auto
-  std::string export_trace;                 ///< the trace is copied there
+  std::string torch_device, dtype;  ///< empty: auto
+  std::string export_trace;         ///< the trace is copied there
   int iterations = 1;
   int warmup = 3;
   bool train = false;
   bool compile = false;
   bool no_graph = false;
+  bool operator==(const ModelOptions&) const = default;
 };
 
 struct ProfileOptions {

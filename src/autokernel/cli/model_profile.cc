@@ -14,9 +14,7 @@ bool names_model(const std::string& file) {
 }
 
 Result<torch::ProfileSpec> spec_of(Session& session, const ModelOptions& options) {
-  std::map<std::string, std::string> flags;
-  if (!options.python.empty()) flags["python"] = options.python;
-  AK_TRY(settings, session.settings(flags));
+  AK_TRY(settings, session.settings({}));
   torch::ProfileSpec spec;
   spec.python = settings.get_text("python");
   spec.model = options.model;
@@ -55,7 +53,7 @@ Status export_trace(const std::filesystem::path& trace, const std::filesystem::p
 
 }  // namespace
 
-void add_model_options(CLI::App& command, ModelOptions& model) {
+void add_model_options(CLI::App& command, ModelOptions& model, GlobalOptions& global) {
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* help) {
     command.add_option(name, values, help)->allow_extra_args(false);
   };
@@ -72,7 +70,7 @@ void add_model_options(CLI::App& command, ModelOptions& model) {
        "[NAME=]SHAPE[:DTYPE[:LOW..HIGH]], e.g. 1x1024:int64; may be repeated (default: those of the "
        "function)");
   list("--keyword", model.model.keywords, "NAME=VALUE that forward takes and is no tensor; may be repeated");
-  command.add_option("--python", model.python,
+  command.add_option("--python", global.python,
                      "interpreter that has PyTorch (default: the setting `python`)");
   command.add_option("--torch-device", model.torch_device, "auto, cpu, cuda, cuda:1 (default: auto)");
   command.add_option("--dtype", model.dtype, "f32, f16, bf16 (default: bf16 on a GPU, f32 on a CPU)");
@@ -108,6 +106,13 @@ Result<plan::Plan> plan_of(Session& session, const std::string& file, const Mode
     ModelOptions named = model;
     named.model.file = file;
     return plan_of_model(session, named);
+  }
+  if (model != ModelOptions{}) {
+    return usage_error(
+        "{}: options of a model are given (--input, --dtype, --train, ...), but no model is named: "
+        "MODEL.py:NAME, or "
+        "--module PACKAGE --factory NAME",
+        file.empty() ? "no file" : file);
   }
   return file.empty() ? stored_plan(session, session.workspace_folder()) : plan_of_trace(session, file);
 }

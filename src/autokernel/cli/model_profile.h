@@ -13,8 +13,8 @@ class App;
 
 namespace ak::cli {
 
-/// The options of a model beside its name.
-void add_model_options(CLI::App& command, ModelOptions& model);
+/// The options of a model beside its name, and --python.
+void add_model_options(CLI::App& command, ModelOptions& model, GlobalOptions& global);
 
 /// Runs the model under its profiler; leaves trace.json.gz and profile.json in the workspace.
 Result<plan::Plan> plan_of_model(Session& session, const ModelOptions& options);

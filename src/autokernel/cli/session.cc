@@ -116,6 +116,7 @@ Result<ledger::Settings> Session::settings(const std::map<std::string, std::stri
   ledger::SettingsInput input;
   input.flags = flags;
   if (!options_.device.empty()) input.flags["device"] = options_.device;
+  if (!options_.python.empty()) input.flags["python"] = options_.python;
   input.environment = ledger::process_environment();
   input.file = workspace_folder() / "autokernel.toml";
   return ledger::Settings::load(input);

@@ -30,6 +30,7 @@ struct GlobalOptions {
   std::string device;     ///< empty: the setting's
   std::string workspace;  ///< empty: $AUTOKERNEL_WORKSPACE, then ./.autokernel
   std::vector<std::string> ops;
+  std::string python;  ///< interpreter that has PyTorch; empty: the setting's
   std::string worker;  ///< command of a worker elsewhere, split as a shell splits words; empty: this binary
 };
 

@@ -24,6 +24,7 @@ struct ModelSpec {
   std::vector<std::string> inputs;                       ///< "1x1024:int64", "mask=1x1024:bool"
   std::vector<std::string> keywords;                     ///< NAME=VALUE, what forward takes and is no tensor
 
+  bool operator==(const ModelSpec&) const = default;
   std::string name() const { return file.empty() ? package + "." + factory : file; }
 };
 
