@@ -80,7 +80,7 @@ inline __device__ void accumulate(Sum (&sums)[4][4], Stage<Left, Right>& stage, 
     fetch_factors<kLeftAlongTerms>(stage.left, first, terms, left);
     fetch_factors<kRightAlongTerms>(stage.right, first, terms, right);
     tile_barrier();
-#pragma unroll
+#pragma unroll 4
     for (int term = 0; term < kDepth; ++term) {
       if (BLOCK == 1 && first + term >= terms) break;
       Left rows[4];
