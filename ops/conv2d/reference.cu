@@ -55,7 +55,7 @@ static __device__ Pixel pixel_at(const Sizes& z, long long pixel) {
 }
 
 // Where the output of a pixel and a channel lies: y is [N, K, P, Q] or, with NHWC, [N, P, Q, K].
-static __device__ long long output(const Sizes& z, long long pixel, int k) {
+static __device__ __noinline__ long long output(const Sizes& z, long long pixel, int k) {
   const Pixel at = pixel_at(z, pixel);
   return NHWC ? pixel * z.K + k : ((at.n * z.K + k) * z.P + at.p) * z.Q + at.q;
 }
@@ -97,7 +97,7 @@ static __device__ float weight(const Sizes& z, const scalar_t* w, int k, const T
 }
 
 // How many taps of a pixel lie in the image.
-static __device__ long long terms_of(const Sizes& z, long long pixel) {
+static __device__ __noinline__ long long terms_of(const Sizes& z, long long pixel) {
   const Pixel at = pixel_at(z, pixel);
   long long rows = 0, columns = 0;
   for (int r = 0; r < z.R; ++r) {
@@ -135,6 +135,9 @@ static __device__ void correlate(const Sizes& z, const scalar_t* x, const scalar
   });
 }
 
+// Not inlined, since each of a thread's sums is finished by code of its own.
+static __device__ __noinline__ double activated(double sum) { return ak::activate<ACT>(sum); }
+
 extern "C" __global__ void reference(const scalar_t* x, const scalar_t* w, const scalar_t* bias,
                                      const scalar_t* residual, double* y_r, double* y_S, int N, int C, int H, int W,
                                      int K, int R, int S, int GROUPS, int P, int Q) {
@@ -149,7 +152,7 @@ extern "C" __global__ void reference(const scalar_t* x, const scalar_t* w, const
 #if HAS_RESIDUAL
         sum.add(ak::exact(ak::to_float(residual[at])), ak::exact(1));
 #endif
-        y_r[at] = ak::activate<ACT>(sum.value);
+        y_r[at] = activated(sum.value);
         y_S[at] = sqrt((double)(terms_of(z, pixel) + HAS_BIAS + HAS_RESIDUAL)) * sum.size;
       });
 }
