@@ -53,6 +53,43 @@ inline __device__ void multiply_add(float (&c)[4], const unsigned (&a)[4], unsig
   }
 }
 
+inline __device__ void multiply_add_exact(double (&c)[2], double a, double b) {
+  ak_prelude::Exchange left, right;
+  ak_prelude::exchange_lanes(0xffffffffu, ak_prelude::pack(a), left);
+  ak_prelude::exchange_lanes(0xffffffffu, ak_prelude::pack(b), right);
+  const int lane = (int)ak_prelude::lane(), g = lane / 4, t = lane % 4;
+  for (int i = 0; i < 2; ++i) {
+    for (int k = 0; k < 4; ++k) {
+      c[i] = fma(ak_prelude::unpack<double>(left.values[4 * g + k]),
+                 ak_prelude::unpack<double>(right.values[4 * (2 * t + i) + k]), c[i]);
+    }
+  }
+}
+
+inline __device__ float to_tf32(float value) {
+  const unsigned bits = __float_as_uint(value);
+  return (bits & 0x7f800000u) == 0x7f800000u ? value : __uint_as_float((bits + 0x1000u) & 0xffffe000u);
+}
+
+inline __device__ void multiply_add_tf32(float (&c)[4], const float (&a)[4], const float (&b)[2]) {
+  ak_prelude::Exchange near, far, other;  // the lanes' a of k < 4 and of k >= 4, and their b
+  const auto pair = [](float low, float high) {
+    return __float_as_uint(low) | (unsigned long long)__float_as_uint(high) << 32;
+  };
+  ak_prelude::exchange_lanes(0xffffffffu, pair(a[0], a[1]), near);
+  ak_prelude::exchange_lanes(0xffffffffu, pair(a[2], a[3]), far);
+  ak_prelude::exchange_lanes(0xffffffffu, pair(b[0], b[1]), other);
+  const int lane = (int)ak_prelude::lane(), g = lane / 4, t = lane % 4;
+  const auto cut = [](unsigned bits) { return __uint_as_float(bits & 0xffffe000u); };
+  for (int i = 0; i < 4; ++i) {
+    const int column = 2 * t + i % 2;
+    for (int k = 0; k < 8; ++k) {
+      c[i] += cut(detail::register_of(k < 4 ? near : far, 4 * g + k % 4, i / 2)) *
+              cut(detail::register_of(other, 4 * column + k % 4, k / 4));
+    }
+  }
+}
+
 inline __device__ void load_matrices(unsigned (&to)[4], const void* row) {
   ak_prelude::Exchange rows;
   ak_prelude::exchange_lanes(0xffffffffu, (unsigned long long)row, rows);
@@ -114,6 +151,30 @@ inline __device__ void multiply_add(float (&c)[4], const unsigned (&a)[4], unsig
   detail::Multiply<T>::add(c, a, b0, b1);
 }
 
+/// The same in fp64 for a 8 x 4 and b 4 x 8: the lane holds a[g][t], b[t][g] and c[g][2t, 2t + 1].
+inline __device__ void multiply_add_exact(double (&c)[2], double a, double b) {
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(c[0]), "+d"(c[1])
+               : "d"(a), "d"(b));
+}
+
+/// The nearest float of 10 bits behind the point, which is what multiply_add_tf32 sees of one.
+inline __device__ float to_tf32(float value) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+  return __uint_as_float(bits);
+}
+
+/// The same for a 16 x 8 and b 8 x 8 in TF32, with fp32 sums: a[0] = a[g][t], a[1] = a[g + 8][t], a[2] = a[g][t + 4],
+/// a[3] = a[g + 8][t + 4]; b[0] = b[t][g], b[1] = b[t + 4][g]; c as above.
+inline __device__ void multiply_add_tf32(float (&c)[4], const float (&a)[4], const float (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])),
+        "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
+}
+
 /// Four matrices of 8 x 8 elements from shared memory. Lane l gives the address of row l % 8 of matrix l / 8, which is
 /// 16 bytes, aligned; to[i] becomes elements 2t and 2t + 1 of row g of matrix i.
 inline __device__ void load_matrices(unsigned (&to)[4], const void* row) {
@@ -131,7 +192,8 @@ inline __device__ void load_matrices_transposed(unsigned (&to)[4], const void* r
                : "memory");
 }
 
-/// Begins to copy 16 bytes, or 16 bytes of zeros where the source is not `inside`. Both addresses are aligned.
+/// Begins to copy 16 bytes, or 16 bytes of zeros where the source is not `inside`: then it is not read. Both addresses are
+/// multiples of 16.
 inline __device__ void copy_async(void* shared, const void* global, bool inside) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(detail::shared_address(shared)), "l"(global),
                "r"(inside ? 16 : 0)
@@ -161,14 +223,26 @@ inline __device__ int swizzled(int row, int column) {
 template <int kHeight, int kWidth, int kThreads, class T>
 inline __device__ void copy_tile(T* tile, const T* matrix, int row, int rows, int column, int columns) {
   const bool aligned = columns % 8 == 0;
+  constexpr int kChunks = kHeight * kWidth / 8, kDown = kThreads / (kWidth / 8);
+  if (aligned && kThreads % (kWidth / 8) == 0 && kDown % 8 == 0) {
+    // A thread's chunks lie kDown rows apart, below each other also where they go to.
+    const int i = threadIdx.x / (kWidth / 8), j = threadIdx.x % (kWidth / 8) * 8;
+    T* to = tile + swizzled<kWidth>(i, j);
+    const T* from = matrix + (long long)(row + i) * columns + column + j;
+    const int left = column + j < columns ? rows - row - i : 0;  // rows of the matrix from the first on
 #pragma unroll
-  for (int at = threadIdx.x; at < kHeight * kWidth / 8; at += kThreads) {
+    for (int part = 0; part * kThreads < kChunks; ++part) {
+      if ((part + 1) * kThreads > kChunks && part * kThreads + (int)threadIdx.x >= kChunks) break;
+      copy_async(to + part * kDown * kWidth, from + (long long)(part * kDown) * columns, part * kDown < left);
+    }
+    return;
+  }
+  for (int at = threadIdx.x; at < kChunks; at += kThreads) {
     const int i = at / (kWidth / 8), j = at % (kWidth / 8) * 8;
     T* to = tile + swizzled<kWidth>(i, j);
     const T* from = matrix + (long long)(row + i) * columns + column + j;
     if (aligned) {
-      const bool inside = row + i < rows && column + j < columns;
-      copy_async(to, inside ? from : matrix, inside);
+      copy_async(to, from, row + i < rows && column + j < columns);
     } else {
       for (int k = 0; k < 8; ++k) {
         to[k] = row + i < rows && column + j + k < columns ? from[k] : from_float<T>(0.0f);

@@ -1,14 +1,17 @@
 #pragma once
 // Sums of products by tiles, for references. A block of BLOCK threads (1 or 256, the tunable of a reference) makes a
 // tile of ak::kTile x ak::kTile sums over `terms`, from factors that are staged in shared memory. A sum has kExact parts
-// in fp64 and one in fp32: a result and its size of error, or what an fp32 kernel computes. On the CPU device, with its one
-// thread, a tile is what that thread makes; on GPUs fp64 is summed by matrix instructions (sm_80 and later).
+// in fp64, each a result, and one in fp32: with kExact = 0 what an fp32 kernel computes, else a size of error. With one
+// thread, as on the CPU device, a tile is what that thread makes. With 256, from sm_80 on, matrix instructions make the fp64
+// sums (exactly as multiply-adds would) and the sizes of errors (from factors rounded to TF32: within 0.1 %).
 //
 //   __shared__ ak::Stage<1> stage;
 //   ak::Sums<1> sums = {};
 //   ak::accumulate<true, false>(sums, stage, K, [&](int row, int k) { return ak::exact(...); },
 //                               [&](int column, int k) { return ak::exact(...); });
 //   ak::each_sum([&](int i, int j, int row, int column) { ... sums.at[i][j].exact[0] ... });
+
+#include "autokernel/device/mma.cuh"
 
 namespace ak {
 
@@ -38,7 +41,7 @@ struct Sums {
   Term<kExact> at[kRowsEach][kColumnsEach];
 };
 
-/// The fp64 factors of both sides for the terms that are staged; each row padded against bank conflicts.
+/// Factors of both sides for kDepth terms; each row padded against bank conflicts.
 template <int kExact, int kDepth>
 struct ExactStage {
   double left[kExact][kTile][kDepth + 4], right[kExact][kTile][kDepth + 4];
@@ -50,9 +53,14 @@ template <int kExact>
 struct Stage {
   static constexpr int kDepth = kExact > 1 ? 8 : 16;
   ExactStage<kExact, kDepth> exact;
-  alignas(8) float left[kDepth][kTile + 2];
-  alignas(8) float right[kDepth][kTile + 2];
+  float left[kTile][kDepth + 4], right[kTile][kDepth + 4];
 };
+
+#if BLOCK > 1 && (defined(AK_DEVICE_CPU) || __CUDA_ARCH__ >= 800)
+#define AK_MATRIX_INSTRUCTIONS 1
+#else
+#define AK_MATRIX_INSTRUCTIONS 0
+#endif
 
 /// All threads of the block are here, and see what the others wrote.
 inline __device__ void tile_barrier() {
@@ -86,50 +94,88 @@ inline __device__ void fetch_factors(int first, int terms, const Load& load, con
   }
 }
 
-/// The fp64 part of a step of `count` terms, kDepth on a GPU.
-template <int kExact, int kDepth>
-inline __device__ void add_exact(Sums<kExact>& sums, const ExactStage<kExact, kDepth>& stage, int count) {
+/// The fp32 part of a step of `count` terms, by multiply-adds.
+template <int kExact>
+inline __device__ void add_single(Sums<kExact>& sums, const Stage<kExact>& stage, int count) {
+#pragma unroll 4
+  for (int term = 0; term < count; ++term) {
+    float rows[kRowsEach], columns[kColumnsEach];
+    for (int i = 0; i < kRowsEach; ++i) rows[i] = stage.left[tile_row(i)][term];
+    for (int j = 0; j < kColumnsEach; ++j) columns[j] = stage.right[tile_column(j)][term];
+    for (int i = 0; i < kRowsEach; ++i)
+      for (int j = 0; j < kColumnsEach; ++j) sums.at[i][j].single += rows[i] * columns[j];
+  }
+}
+
+#if AK_MATRIX_INSTRUCTIONS
+/// A step of kDepth terms.
+template <int kExact>
+inline __device__ void add_terms(Sums<kExact>& sums, const Stage<kExact>& stage, int) {
+  constexpr int kDepth = Stage<kExact>::kDepth;
+  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
   for (int part = 0; part < kExact; ++part) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && BLOCK > 1
-    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
     for (int term = 0; term < kDepth; term += 4) {
       double left[2], right[4];
-      for (int i = 0; i < 2; ++i) left[i] = stage.left[part][warp_row() + 8 * i + g][term + t];
-      for (int j = 0; j < 4; ++j) right[j] = stage.right[part][warp_column() + 8 * j + g][term + t];
+      for (int i = 0; i < 2; ++i) left[i] = stage.exact.left[part][warp_row() + 8 * i + g][term + t];
+      for (int j = 0; j < 4; ++j) right[j] = stage.exact.right[part][warp_column() + 8 * j + g][term + t];
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                       : "+d"(sums.at[i][2 * j].exact[part]), "+d"(sums.at[i][2 * j + 1].exact[part])
-                       : "d"(left[i]), "d"(right[j]));
+          double pair[2] = {sums.at[i][2 * j].exact[part], sums.at[i][2 * j + 1].exact[part]};
+          multiply_add_exact(pair, left[i], right[j]);
+          sums.at[i][2 * j].exact[part] = pair[0];
+          sums.at[i][2 * j + 1].exact[part] = pair[1];
         }
       }
     }
+  }
+#pragma unroll
+  for (int term = 0; term < kDepth; term += 8) {
+    const float(*left)[kDepth + 4] = stage.left + warp_row() + g;
+    const float rows[4] = {left[0][term + t], left[8][term + t], left[0][term + t + 4], left[8][term + t + 4]};
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const float* right = stage.right[warp_column() + 8 * j + g];
+      const float columns[2] = {right[term + t], right[term + t + 4]};
+      float four[4];
+      for (int i = 0; i < 4; ++i) four[i] = sums.at[i / 2][2 * j + i % 2].single;
+      multiply_add_tf32(four, rows, columns);
+      for (int i = 0; i < 4; ++i) sums.at[i / 2][2 * j + i % 2].single = four[i];
+    }
+  }
+}
 #else
+/// A step of `count` terms, kDepth unless one thread does them.
+template <int kExact>
+inline __device__ void add_terms(Sums<kExact>& sums, const Stage<kExact>& stage, int count) {
+  for (int part = 0; part < kExact; ++part) {
     for (int term = 0; term < count; ++term) {
       for (int i = 0; i < kRowsEach; ++i) {
         for (int j = 0; j < kColumnsEach; ++j) {
-          sums.at[i][j].exact[part] += stage.left[part][tile_row(i)][term] * stage.right[part][tile_column(j)][term];
+          sums.at[i][j].exact[part] +=
+              stage.exact.left[part][tile_row(i)][term] * stage.exact.right[part][tile_column(j)][term];
         }
       }
     }
-#endif
   }
+  add_single(sums, stage, count);
 }
-template <int kDepth>
-inline __device__ void add_exact(Sums<0>&, const ExactStage<0, kDepth>&, int) {}
+#endif
+/// What an fp32 kernel computes.
+inline __device__ void add_terms(Sums<0>& sums, const Stage<0>& stage, int count) { add_single(sums, stage, count); }
 
-template <int kDepth>
-inline __device__ void put_exact(ExactStage<0, kDepth>&, bool, int, int, const Term<0>&) {}
-template <int kExact, int kDepth>
-inline __device__ void put_exact(ExactStage<kExact, kDepth>& stage, bool left, int index, int term,
-                                 const Term<kExact>& factor) {
+template <int kExact>
+inline __device__ void put_term(Stage<kExact>& stage, bool left, int index, int term, const Term<kExact>& factor) {
   for (int part = 0; part < kExact; ++part) {
-    (left ? stage.left : stage.right)[part][index][term] = factor.exact[part];
+    (left ? stage.exact.left : stage.exact.right)[part][index][term] = factor.exact[part];
   }
+  (left ? stage.left : stage.right)[index][term] = AK_MATRIX_INSTRUCTIONS ? to_tf32(factor.single) : factor.single;
+}
+inline __device__ void put_term(Stage<0>& stage, bool left, int index, int term, const Term<0>& factor) {
+  (left ? stage.left : stage.right)[index][term] = factor.single;
 }
 
 /// Adds `terms` products to the tile's sums: left(row, term) and right(column, term) give the factors, with rows and
@@ -139,26 +185,14 @@ inline __device__ void accumulate(Sums<kExact>& sums, Stage<kExact>& stage, int 
                                   const LoadRight& right) {
   constexpr int kDepth = Stage<kExact>::kDepth;
   for (int first = 0; first < terms; first += kDepth) {
-    fetch_factors<kLeftAlongTerms, kDepth, kExact>(first, terms, left, [&](int row, int term, const Term<kExact>& factor) {
-      stage.left[term][row] = factor.single;
-      put_exact(stage.exact, true, row, term, factor);
-    });
+    fetch_factors<kLeftAlongTerms, kDepth, kExact>(
+        first, terms, left,
+        [&](int row, int term, const Term<kExact>& factor) { put_term(stage, true, row, term, factor); });
     fetch_factors<kRightAlongTerms, kDepth, kExact>(
-        first, terms, right, [&](int column, int term, const Term<kExact>& factor) {
-          stage.right[term][column] = factor.single;
-          put_exact(stage.exact, false, column, term, factor);
-        });
+        first, terms, right,
+        [&](int column, int term, const Term<kExact>& factor) { put_term(stage, false, column, term, factor); });
     tile_barrier();
-    const int count = BLOCK == 1 && terms - first < kDepth ? terms - first : kDepth;
-    add_exact(sums, stage.exact, count);
-#pragma unroll 4
-    for (int term = 0; term < count; ++term) {
-      float rows[kRowsEach], columns[kColumnsEach];
-      for (int i = 0; i < kRowsEach; ++i) rows[i] = stage.left[term][tile_row(i)];
-      for (int j = 0; j < kColumnsEach; ++j) columns[j] = stage.right[term][tile_column(j)];
-      for (int i = 0; i < kRowsEach; ++i)
-        for (int j = 0; j < kColumnsEach; ++j) sums.at[i][j].single += rows[i] * columns[j];
-    }
+    add_terms(sums, stage, BLOCK == 1 && terms - first < kDepth ? terms - first : kDepth);
     tile_barrier();
   }
 }
