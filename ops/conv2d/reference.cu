@@ -96,8 +96,8 @@ static __device__ float weight(const Sizes& z, const scalar_t* w, int k, const T
                              : (((long long)k * channels + t.c) * z.R + t.r) * z.S + t.s]);
 }
 
-// How many taps of a pixel lie in the image.
-static __device__ __noinline__ long long terms_of(const Sizes& z, long long pixel) {
+// The root of how many terms a sum has: the taps of a pixel that lie in the image, bias and residual.
+static __device__ __noinline__ double root_of_terms(const Sizes& z, long long pixel) {
   const Pixel at = pixel_at(z, pixel);
   long long rows = 0, columns = 0;
   for (int r = 0; r < z.R; ++r) {
@@ -108,7 +108,7 @@ static __device__ __noinline__ long long terms_of(const Sizes& z, long long pixe
     const int v = at.q * STRIDE_W - PAD_W + s * DILATION_W;
     columns += v >= 0 && v < z.W;
   }
-  return rows * columns * (z.C / z.GROUPS);
+  return sqrt((double)(rows * columns * (z.C / z.GROUPS) + HAS_BIAS + HAS_RESIDUAL));
 }
 
 // The sums of a tile; `factor` makes a term of a value. finish(pixel, channel, sum) gets each of them.
@@ -160,7 +160,7 @@ extern "C" __global__ void reference(const scalar_t* x, const scalar_t* w, const
         add(sum, ak::to_float(residual[at]));
 #endif
         y_r[at] = activated(sum.exact[0]);
-        y_S[at] = sqrt((double)(terms_of(z, pixel) + HAS_BIAS + HAS_RESIDUAL)) * sum.single;
+        y_S[at] = root_of_terms(z, pixel) * sum.single;
       });
 }
 

@@ -148,6 +148,9 @@ extern "C" __global__ void reference_highest(const scalar_t* q, const scalar_t* 
   }
 }
 
+// Not inlined, since each of a thread's weights is made by code of its own.
+static __device__ __noinline__ double weight_of(double logit) { return exp(logit); }
+
 // Weights of a tile; the stages of the two products are not in use at the same time.
 struct ReferenceTile {
   union {
@@ -185,7 +188,7 @@ extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const
     ak::each_sum([&](int i, int j, int row, int column) {
       const double s = h.logit(row, first + column, scale * sums.at[i][j].exact[0]);
       const bool hidden = s == -ak::infinity();
-      const double weight = hidden ? 0 : exp(s - m[i]);
+      const double weight = hidden ? 0 : weight_of(s - m[i]);
       weights[i] += weight;
       tile.weight[row][column] = hidden ? -1 : weight;
       tile.size[row][column] = (float)weight * (of_keys[i] * (1 + (float)fabs(s)) + of_scores * sums.at[i][j].single);
@@ -210,16 +213,16 @@ extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const
     }
   }
   across_row(weights, tile.parts, [](double a, double b) { return a + b; });
+  for (double& each : weights) each = each > 0 ? 1 / each : 0;  // a query that sees nothing gives 0
   for (int group = 0; group < kGroups; ++group) {
     ak::each_sum([&](int i, int j, int row, int column) {
       const int d = first_column + group * ak::kTile + column;
       if (h.query + row >= LQ || d >= D) return;
       const long long at = (h.row + h.query + row) * D + d;
       const ak::Term<2>& sum = outputs[group].at[i][j];
-      const bool any = weights[i] > 0;  // a query that sees nothing gives 0
-      o_r[at] = any ? sum.exact[0] / weights[i] : 0;
-      o_S[at] = any ? sum.single / weights[i] : 0;
-      o_I0[at] = any ? sqrt(sum.exact[1]) / weights[i] : 0;
+      o_r[at] = sum.exact[0] * weights[i];
+      o_S[at] = sum.single * weights[i];
+      o_I0[at] = sqrt(sum.exact[1]) * weights[i];
     });
   }
 }
