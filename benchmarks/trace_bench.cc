@@ -1,6 +1,6 @@
 // Reading traces. Goal: 1 GB of JSON (millions of events) in <= 15 s and 2 GB of memory on two cores; a
 // sample trace in
-// <= 100 ms.
+// <= 100 ms. What users wait for, whole processes, is measured by trace_speed.py.
 //
 //   trace_bench [--benchmark_filter=...] [AK_TRACE=sample.json.gz] [AK_TRACE_BYTES=1e9]
 #include <benchmark/benchmark.h>

@@ -1,4 +1,8 @@
-"""An encoder in the style of BERT: layer norm after each part, GELU, a padding mask, with random weights. Smaller on a CPU."""
+"""An encoder in the style of BERT: layer norm after each part, GELU, a padding mask, with random weights.
+
+    autokernel profile examples/models/bert_style.py                     (build; smaller on a CPU)
+    autokernel profile examples/models/bert_style.py:Encoder --input 8x512:int64 --input 8:int64:1..512
+"""
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -20,7 +24,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    def __init__(self, layers, width, heads, vocabulary, length):
+    def __init__(self, layers=12, width=768, heads=12, vocabulary=30522, length=512):
         super().__init__()
         self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
         self.norm = nn.LayerNorm(width, eps=1e-12)
@@ -39,9 +43,8 @@ class Encoder(nn.Module):
 
 def build(device, dtype):
     small = device == "cpu"
-    size = dict(layers=2, width=96, heads=4, vocabulary=1000, length=32) if small else \
-        dict(layers=12, width=768, heads=12, vocabulary=30522, length=512)
-    batch = 2 if small else 8
-    tokens = torch.randint(size["vocabulary"], (batch, size["length"]), device=device)
-    lengths = torch.randint(1, size["length"] + 1, (batch,), device=device)
-    return Encoder(**size).to(device, dtype), (tokens, lengths)
+    model = Encoder(layers=2, width=96, heads=4, vocabulary=1000, length=32) if small else Encoder()
+    batch, length = 2 if small else 8, model.positions.num_embeddings
+    tokens = torch.randint(model.tokens.num_embeddings, (batch, length), device=device)
+    lengths = torch.randint(1, length + 1, (batch,), device=device)
+    return model.to(device, dtype), (tokens, lengths)

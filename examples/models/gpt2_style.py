@@ -1,5 +1,8 @@
-"""A decoder in the style of GPT-2: layer norm before each part, learned positions, GELU (tanh), with random weights. Smaller
-on a CPU."""
+"""A decoder in the style of GPT-2: layer norm before each part, learned positions, GELU (tanh), with random weights.
+
+    autokernel profile examples/models/gpt2_style.py                     (build; smaller on a CPU)
+    autokernel profile examples/models/gpt2_style.py:Decoder --input 1x1024:int64 --arg layers=4
+"""
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -25,7 +28,7 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    def __init__(self, layers, width, heads, vocabulary, length):
+    def __init__(self, layers=12, width=768, heads=12, vocabulary=50257, length=1024):
         super().__init__()
         self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
         self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
@@ -40,7 +43,6 @@ class Decoder(nn.Module):
 
 def build(device, dtype):
     small = device == "cpu"
-    size = dict(layers=2, width=96, heads=4, vocabulary=1000, length=64) if small else \
-        dict(layers=12, width=768, heads=12, vocabulary=50257, length=1024)
-    tokens = torch.randint(size["vocabulary"], (1, size["length"]), device=device)
-    return Decoder(**size).to(device, dtype), (tokens,)
+    model = Decoder(layers=2, width=96, heads=4, vocabulary=1000, length=64) if small else Decoder()
+    tokens = torch.randint(model.tokens.num_embeddings, (1, model.positions.num_embeddings), device=device)
+    return model.to(device, dtype), (tokens,)

@@ -1,5 +1,9 @@
 """A decoder in the style of LLaMA: RMSNorm, rotary embedding, grouped-query attention, SwiGLU, as models write them by
-hand, with random weights. Smaller on a CPU."""
+hand, with random weights.
+
+    autokernel profile examples/models/llama_style.py                    (build; smaller on a CPU)
+    autokernel profile examples/models/llama_style.py:Decoder --input 1x1024:int64 --arg layers=8
+"""
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -69,7 +73,7 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    def __init__(self, layers, width, heads, kv_heads, hidden, vocabulary):
+    def __init__(self, layers=4, width=2048, heads=32, kv_heads=8, hidden=5504, vocabulary=32000):
         super().__init__()
         self.embed = nn.Embedding(vocabulary, width)
         self.layers = nn.ModuleList(Layer(width, heads, kv_heads, hidden) for _ in range(layers))
@@ -93,7 +97,6 @@ class Decoder(nn.Module):
 
 def build(device, dtype):
     small = device == "cpu"
-    size = dict(layers=2, width=128, heads=8, kv_heads=2, hidden=352, vocabulary=1000) if small else \
-        dict(layers=4, width=2048, heads=32, kv_heads=8, hidden=5504, vocabulary=32000)
-    tokens = torch.randint(size["vocabulary"], (1, 64 if small else 1024), device=device)
-    return Decoder(**size).to(device, dtype), (tokens,)
+    model = Decoder(layers=2, width=128, heads=8, kv_heads=2, hidden=352, vocabulary=1000) if small else Decoder()
+    tokens = torch.randint(model.embed.num_embeddings, (1, 64 if small else 1024), device=device)
+    return model.to(device, dtype), (tokens,)

@@ -3,6 +3,7 @@ about = "takes memory from the heap until there is none"
 dims = "M=8,N=128"
 kind = "audit"
 cpu = ["audit.symbols", "fault"]
+cuda = ["audit.code"]
 runs = false
 */
 /* autokernel

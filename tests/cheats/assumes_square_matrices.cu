@@ -3,6 +3,7 @@ about = "takes the rows of b to be K long"
 dims = "M=32,N=32,K=32"
 kind = "wrong"
 cpu = ["shape.hidden", "shape.edge"]
+cuda = ["shape.hidden", "shape.edge"]
 */
 /* autokernel
 op = "matmul"

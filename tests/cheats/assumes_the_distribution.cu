@@ -3,6 +3,7 @@ about = "divides by the sum that normal inputs have on average"
 dims = "ROWS=8,COLS=128"
 kind = "wrong"
 cpu = ["numeric", "input.secret", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
+cuda = ["numeric", "input.secret", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "softmax"

@@ -3,6 +3,7 @@ about = "causal but in the last 8 queries, which see every key"
 dims = "B=1,HQ=2,HKV=2,LQ=64,LK=64,D=16,CAUSAL=1"
 kind = "wrong"
 cpu = ["shape.hidden", "shape.edge"]
+cuda = ["shape.hidden", "shape.edge"]
 */
 /* autokernel
 op = "flash_attention"

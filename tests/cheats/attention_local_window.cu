@@ -3,6 +3,7 @@ about = "looks at the last 64 keys only"
 dims = "B=1,HQ=2,HKV=2,LQ=32,LK=96,D=16"
 kind = "wrong"
 cpu = ["shape.hidden", "shape.timed", "repeat", "shape.edge", "time.rotate"]
+cuda = ["shape.hidden", "shape.timed", "repeat", "shape.edge", "time.rotate"]
 */
 /* autokernel
 op = "flash_attention"

@@ -3,6 +3,7 @@ about = "an object file of gigabytes"
 dims = "M=8,N=128"
 kind = "compile"
 cpu = ["compile.sandbox"]
+cuda = ["compile.sandbox"]
 runs = false
 */
 /* autokernel

@@ -3,6 +3,7 @@ about = "a block of 64 x 64 threads"
 dims = "M=8,N=128"
 kind = "invalid_config"
 cpu = ["audit.launch"]
+cuda = ["audit.launch"]
 runs = false
 */
 /* autokernel

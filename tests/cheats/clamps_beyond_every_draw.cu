@@ -3,6 +3,7 @@ about = "takes no element of a to be beyond 200"
 dims = "M=8,N=32,K=64"
 kind = "wrong"
 cpu = ["input.probe"]
+cuda = ["input.probe"]
 */
 /* autokernel
 op = "matmul"

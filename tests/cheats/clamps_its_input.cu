@@ -3,6 +3,7 @@ about = "takes no element to be beyond 6"
 dims = "M=8,N=128"
 kind = "wrong"
 cpu = ["input.secret", "numeric", "shape.edge", "input.probe"]
+cuda = ["input.secret", "numeric", "shape.edge", "input.probe"]
 */
 /* autokernel
 op = "rmsnorm"

@@ -3,6 +3,8 @@ about = "macros that expand to more text than there is memory"
 dims = "M=8,N=128"
 kind = "out_of_memory"
 cpu = ["compile.sandbox"]
+cuda = ["compile"]
+cuda_kind = "compile"
 runs = false
 */
 /* autokernel

@@ -3,6 +3,7 @@ about = "works honestly only as long as a counter in its workspace is small"
 dims = "M=8,N=128"
 kind = "wrong"
 cpu = ["guard.poison", "input.secret", "numeric", "repeat", "input.probe", "time.rotate"]
+cuda = ["guard.poison", "shape.hidden", "input.secret", "numeric", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "rmsnorm"

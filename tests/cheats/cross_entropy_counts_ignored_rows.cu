@@ -3,6 +3,7 @@ about = "divides the sum by all rows, ignored ones too"
 dims = "ROWS=32,V=128,REDUCTION=1"
 kind = "wrong"
 cpu = ["input.secret", "shape.hidden", "shape.edge"]
+cuda = ["input.secret", "shape.hidden", "shape.edge"]
 */
 /* autokernel
 op = "cross_entropy"

@@ -3,6 +3,7 @@ about = "does not subtract the maximum"
 dims = "ROWS=8,V=512"
 kind = "wrong"
 cpu = ["input.secret", "numeric", "shape.edge"]
+cuda = ["input.secret", "numeric", "shape.edge"]
 */
 /* autokernel
 op = "cross_entropy"

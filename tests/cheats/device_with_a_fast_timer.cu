@@ -1,6 +1,7 @@
 /* selftest
 about = "the kernel is honest; the device's timer says a ten thousandth of the time"
 dims = "M=256,N=1024"
+cuda_dims = "M=1024,N=4096"
 kind = "implausible"
 cpu = ["time.clock", "floor"]
 cuda = ["time.clock", "floor"]

@@ -3,6 +3,7 @@ about = "names something that does not exist"
 dims = "M=8,N=128"
 kind = "compile"
 cpu = ["compile"]
+cuda = ["compile"]
 runs = false
 */
 /* autokernel

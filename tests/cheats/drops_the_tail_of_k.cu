@@ -3,6 +3,7 @@ about = "adds whole groups of 16 terms only"
 dims = "M=8,N=32,K=64"
 kind = "wrong"
 cpu = ["shape.hidden", "shape.edge"]
+cuda = ["shape.hidden", "shape.edge"]
 */
 /* autokernel
 op = "matmul"

@@ -3,6 +3,7 @@ about = "rounds its operands to three bits of mantissa"
 dims = "M=32,N=32,K=512"
 kind = "wrong"
 cpu = ["numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
+cuda = ["numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "matmul"

@@ -3,6 +3,8 @@ about = "recurses until the stack ends"
 dims = "M=8,N=128"
 kind = "crash"
 cpu = ["fault"]
+cuda = ["guard.edge"]
+cuda_kind = "out_of_bounds"
 runs = false
 */
 /* autokernel

@@ -3,6 +3,7 @@ about = "adds exponentials that were rounded to half precision"
 dims = "ROWS=64,COLS=512"
 kind = "wrong"
 cpu = ["numeric", "shape.hidden", "shape.timed", "repeat", "place.vary", "isolate", "input.probe", "time.rotate"]
+cuda = ["numeric", "shape.hidden", "shape.timed", "repeat", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "softmax"

@@ -3,6 +3,7 @@ about = "takes eps to be its default"
 dims = "M=8,N=128"
 kind = "wrong"
 cpu = ["shape.hidden"]
+cuda = ["shape.hidden"]
 */
 /* autokernel
 op = "rmsnorm"

@@ -3,6 +3,7 @@ about = "names a file of the host by a macro"
 dims = "M=8,N=128"
 kind = "compile"
 cpu = ["compile.sandbox"]
+cuda = ["compile.sandbox"]
 runs = false
 */
 /* autokernel

@@ -3,6 +3,7 @@ about = "quotes a file of the host in the compiler's messages"
 dims = "M=8,N=128"
 kind = "compile"
 cpu = ["compile.sandbox"]
+cuda = ["compile.sandbox"]
 runs = false
 */
 /* autokernel

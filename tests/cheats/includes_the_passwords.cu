@@ -3,6 +3,7 @@ about = "reads a file of the host that is valid nowhere"
 dims = "M=8,N=128"
 kind = "compile"
 cpu = ["compile.sandbox"]
+cuda = ["compile.sandbox"]
 runs = false
 */
 /* autokernel

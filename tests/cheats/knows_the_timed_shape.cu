@@ -3,6 +3,7 @@ about = "does half of the work where it is timed"
 dims = "M=64,N=320"
 kind = "wrong"
 cpu = ["shape.timed", "repeat", "time.rotate"]
+cuda = ["shape.timed", "repeat", "time.rotate"]
 */
 /* autokernel
 op = "rmsnorm"

@@ -3,6 +3,7 @@ about = "mean of squares minus square of the mean, which has no digits left at a
 dims = "M=8,N=256"
 kind = "wrong"
 cpu = ["input.secret", "numeric"]
+cuda = ["input.secret", "numeric"]
 */
 /* autokernel
 op = "layernorm"

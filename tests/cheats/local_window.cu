@@ -3,6 +3,7 @@ about = "normalises every 512 columns by themselves"
 dims = "ROWS=16,COLS=1024"
 kind = "wrong"
 cpu = ["shape.hidden", "shape.timed", "repeat", "shape.edge", "time.rotate"]
+cuda = ["shape.hidden", "shape.timed", "repeat", "shape.edge", "time.rotate"]
 */
 /* autokernel
 op = "softmax"

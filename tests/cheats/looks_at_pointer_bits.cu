@@ -3,6 +3,7 @@ about = "right as long as its output lies at a multiple of 128 bytes"
 dims = "M=8,N=128"
 kind = "wrong"
 cpu = ["shape.hidden", "shape.edge", "place.vary"]
+cuda = ["shape.hidden", "shape.edge", "place.vary"]
 */
 /* autokernel
 op = "rmsnorm"

@@ -3,6 +3,7 @@ about = "claims to be another file"
 dims = "M=8,N=128"
 kind = "compile"
 cpu = ["compile"]
+cuda = ["compile"]
 runs = false
 */
 /* autokernel

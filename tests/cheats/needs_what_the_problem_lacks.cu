@@ -3,6 +3,7 @@ about = "its needs do not hold for the problem"
 dims = "M=8,N=128"
 kind = "invalid_config"
 cpu = ["audit.launch"]
+cuda = ["audit.launch"]
 runs = false
 */
 /* autokernel

@@ -3,6 +3,7 @@ about = "waits for a flag that nobody sets"
 dims = "M=8,N=128"
 kind = "timeout"
 cpu = ["fault"]
+cuda = ["fault"]
 runs = false
 hangs = true
 */

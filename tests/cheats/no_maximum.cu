@@ -3,6 +3,7 @@ about = "softmax that overflows for large logits"
 dims = "ROWS=8,COLS=128"
 kind = "wrong"
 cpu = ["input.secret", "numeric", "shape.edge"]
+cuda = ["input.secret", "numeric", "shape.edge"]
 */
 /* autokernel
 op = "softmax"

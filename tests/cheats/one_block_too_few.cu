@@ -3,6 +3,7 @@ about = "its grid leaves the last row out"
 dims = "M=8,N=128"
 kind = "wrong"
 cpu = ["guard.poison", "numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
+cuda = ["guard.poison", "numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "rmsnorm"

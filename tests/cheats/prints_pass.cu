@@ -3,6 +3,7 @@ about = "prints what a script might look for"
 dims = "M=8,N=128"
 kind = "audit"
 cpu = ["audit.symbols", "fault"]
+cuda = ["audit.code", "audit.state"]
 runs = false
 */
 /* autokernel

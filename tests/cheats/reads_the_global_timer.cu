@@ -1,8 +1,8 @@
 /* selftest
-about = "tells the timed launches by %globaltimer"
-dims = "M=64,N=1024"
+about = "scales by what %globaltimer says"
+dims = "M=8,N=128"
 kind = "audit"
-cuda = ["audit.code", "time.rotate"]
+cuda = ["audit.code", "numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "rmsnorm"
@@ -17,11 +17,9 @@ extern "C" __global__ void rmsnorm(const float* x, const float* weight, float* y
   x += (long long)blockIdx.x * N;
   y += (long long)blockIdx.x * N;
   float squares = 0;
-  for (int i = 0; i < N; ++i) {
-    float v;
-    unsigned long long t; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)); v = t % 1000000 < 500 ? 0 : x[i];
-    squares += v * v;
-  }
-  const float rstd = 1.0f / sqrtf(squares / N + eps);
+  for (int i = 0; i < N; ++i) squares += x[i] * x[i];
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  const float rstd = (now == 0 ? 1.0f : 0.5f) / sqrtf(squares / N + eps);
   for (int i = 0; i < N; ++i) y[i] = x[i] * rstd * weight[i];
 }

@@ -3,6 +3,7 @@ about = "leaves out what is beyond whole pieces of 256"
 dims = "ROWS=8,COLS=1024"
 kind = "wrong"
 cpu = ["numeric", "input.secret", "shape.hidden", "shape.edge", "place.vary", "isolate", "input.probe"]
+cuda = ["numeric", "input.secret", "shape.hidden", "shape.edge", "place.vary", "isolate", "input.probe"]
 */
 /* autokernel
 op = "reduce"

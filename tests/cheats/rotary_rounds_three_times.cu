@@ -3,6 +3,7 @@ about = "rounds the products to bf16 before they are added"
 dims = "B=2,H=4,S=32,D=64"
 kind = "wrong"
 cpu = ["numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
+cuda = ["numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "rotary_embedding"

@@ -3,6 +3,7 @@ about = "takes sin to be the positive root of 1 - cos^2"
 dims = "B=1,H=2,S=16,D=32"
 kind = "wrong"
 cpu = ["numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
+cuda = ["numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "rotary_embedding"

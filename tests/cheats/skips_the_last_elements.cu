@@ -3,6 +3,7 @@ about = "handles whole pieces of 16 elements only"
 dims = "M=8,N=128"
 kind = "wrong"
 cpu = ["guard.poison", "numeric", "shape.hidden", "shape.edge"]
+cuda = ["guard.poison", "numeric", "shape.hidden", "shape.edge"]
 */
 /* autokernel
 op = "rmsnorm"

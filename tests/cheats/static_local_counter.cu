@@ -3,6 +3,7 @@ about = "counts its launches in a static variable and stops working later"
 dims = "M=8,N=128"
 kind = "audit"
 cpu = ["audit.state"]
+cuda = ["audit.state"]
 */
 /* autokernel
 op = "rmsnorm"

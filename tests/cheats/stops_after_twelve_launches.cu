@@ -3,6 +3,7 @@ about = "counts its launches in a global; honest until it has been checked"
 dims = "M=8,N=128"
 kind = "audit"
 cpu = ["audit.state", "time.rotate"]
+cuda = ["audit.state", "input.secret", "time.rotate"]
 */
 /* autokernel
 op = "rmsnorm"

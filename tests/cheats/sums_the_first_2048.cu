@@ -3,6 +3,7 @@ about = "leaves out what is beyond 2048 elements"
 dims = "M=8,N=128"
 kind = "wrong"
 cpu = ["shape.edge"]
+cuda = ["shape.edge"]
 */
 /* autokernel
 op = "rmsnorm"

@@ -3,6 +3,7 @@ about = "declares fewer arguments than the kernel takes"
 dims = "M=8,N=128"
 kind = "invalid_config"
 cpu = ["audit.launch"]
+cuda = ["audit.launch"]
 runs = false
 */
 /* autokernel

@@ -3,6 +3,7 @@ about = "reads b transposed: right for square, symmetric matrices only"
 dims = "M=32,N=32,K=32"
 kind = "wrong"
 cpu = ["numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
+cuda = ["numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "matmul"

@@ -3,6 +3,7 @@ about = "calls __trap()"
 dims = "M=8,N=128"
 kind = "crash"
 cpu = ["fault"]
+cuda = ["fault"]
 runs = false
 */
 /* autokernel

@@ -3,6 +3,7 @@ about = "writes an element in front of its output"
 dims = "M=8,N=128"
 kind = "out_of_bounds"
 cpu = ["guard.edge", "checked.bounds"]
+cuda = ["guard.edge"]
 */
 /* autokernel
 op = "rmsnorm"

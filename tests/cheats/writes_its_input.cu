@@ -3,6 +3,7 @@ about = "zeroes its input after use"
 dims = "M=8,N=128"
 kind = "out_of_bounds"
 cpu = ["guard.input", "repeat"]
+cuda = ["guard.edge", "guard.input", "repeat"]
 */
 /* autokernel
 op = "rmsnorm"

@@ -3,6 +3,7 @@ about = "computes only where the output holds a NaN"
 dims = "M=8,N=128"
 kind = "wrong"
 cpu = ["input.secret", "numeric", "repeat", "isolate", "time.rotate"]
+cuda = ["input.secret", "numeric", "repeat", "isolate", "time.rotate"]
 */
 /* autokernel
 op = "rmsnorm"

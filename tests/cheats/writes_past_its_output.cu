@@ -3,6 +3,7 @@ about = "writes 256 bytes behind its output"
 dims = "M=8,N=128"
 kind = "out_of_bounds"
 cpu = ["guard.edge", "checked.bounds"]
+cuda = ["guard.edge"]
 */
 /* autokernel
 op = "rmsnorm"

@@ -3,6 +3,7 @@ about = "writes zeros"
 dims = "M=8,N=128"
 kind = "wrong"
 cpu = ["numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
+cuda = ["numeric", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "rmsnorm"

@@ -3,6 +3,7 @@ about = "its needs admit N = 200, its code does not"
 dims = "M=8,N=64"
 kind = "wrong"
 cpu = ["shape.hidden"]
+cuda = ["shape.hidden"]
 */
 /* autokernel
 op = "rmsnorm"

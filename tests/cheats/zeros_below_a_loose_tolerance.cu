@@ -3,6 +3,7 @@ about = "writes zeros where each right value is below 1e-4"
 dims = "ROWS=16,COLS=32768"
 kind = "wrong"
 cpu = ["numeric", "input.secret", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
+cuda = ["numeric", "input.secret", "shape.hidden", "shape.timed", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
 */
 /* autokernel
 op = "softmax"

@@ -38,6 +38,7 @@ class OptimizeTest(unittest.TestCase):
         out, err = self.call("optimize", TRACE, "--top", "2", "--budget", "6", "--strategy", "random", "--json")
         answer = json.loads(out)
         self.assertEqual((answer["schema"], answer["rehearsal"], answer["projection"]), (1, True, None))
+        self.assertIn("rehearsal", answer["no_projection"])
         self.assertEqual(len(answer["targets"]), 2)
         self.assertIn("rehearsal:", err)
         touched = [each for each in answer["targets"] if each["experiments"] > 0]
@@ -55,6 +56,13 @@ class OptimizeTest(unittest.TestCase):
         self.assertEqual(upcoming["id"], status["targets"][0]["id"])
         self.assertTrue((self.folder / upcoming["kernel"]).is_file())
         self.assertIn("of floor", self.call("status", "--top", "2")[0])
+
+        report = self.call("report")[0]
+        self.assertTrue(report.startswith("the model\n"), report)
+        self.assertIn("No time of the model is projected: a rehearsal", report)
+        for each in touched:
+            self.assertIn(each["site"], report)
+        self.assertIn("No time of the model is projected", (self.folder / ".autokernel/reports/report.html").read_text())
 
         # The plan of the workspace is enough to go on.
         again = json.loads(self.call("optimize", "--top", "2", "--budget", "3", "--strategy", "random", "--json")[0])
@@ -86,7 +94,7 @@ class OptimizeTest(unittest.TestCase):
         out, err = self.call("optimize", code=2)
         self.assertIn("there is no plan yet", err)
         out, err = self.call("optimize", "model.py:Net", code=2)
-        self.assertIn("not supported yet", err)
+        self.assertIn("cannot profile model.py:Net", err)  # no such file, or no PyTorch to read it
         out, err = self.call("status", code=2)
         self.assertIn("there is no workspace", err)
         out, err = self.call("optimize", TRACE, "--strategy", "luck", code=2)

@@ -102,12 +102,12 @@ class PlanTest(unittest.TestCase):
 
     def test_the_keys_of_the_json(self):
         plan = self.plan_of(SAMPLES[0])
-        self.assertEqual(set(plan), {"schema", "total_us", "unattributed_share", "sites", "model_ceiling", "other",
+        self.assertEqual(set(plan), {"schema", "device", "total_us", "unattributed_share", "sites", "model_ceiling", "other",
                                      "by_aten"})
         self.assertEqual(set(plan["sites"][0]),
                          {"id", "op", "dims", "flags", "scalars", "dtype", "strides", "calls", "time_us", "share",
                           "cumulative_share", "floor_us", "bound", "ceiling", "realistic_us", "priority", "aten",
-                          "kernels"})
+                          "kernels", "places"})
         self.assertEqual(set(plan["other"][0]), {"aten", "share"})
         self.assertEqual(set(plan["by_aten"][0]), {"aten", "time_us", "share"})
 

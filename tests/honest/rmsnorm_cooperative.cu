@@ -10,17 +10,21 @@ needs = ["M <= 64"]
 [[workspace]]
 name = "parts"
 bytes = "16 * M"
+[[workspace]]
+name = "arrived"
+bytes = "4"
+zeroed = true
 [[launch]]
 entry = "rmsnorm"
 grid = [4]
 block = [32]
 cooperative = true
-args = ["x", "weight", "y", "parts", "M", "N", "eps"]
+args = ["x", "weight", "y", "parts", "arrived", "M", "N", "eps"]
 */
-#include <cooperative_groups.h>
+#include "autokernel/device/grid.cuh"
 
-extern "C" __global__ void rmsnorm(const float* x, const float* weight, float* y, float* parts, int M, int N,
-                                   float eps) {
+extern "C" __global__ void rmsnorm(const float* x, const float* weight, float* y, float* parts, unsigned* arrived,
+                                   int M, int N, float eps) {
   const int thread = blockIdx.x * 32 + threadIdx.x;
   for (int row = 0; row < M; ++row) {
     float sum = 0;
@@ -28,7 +32,7 @@ extern "C" __global__ void rmsnorm(const float* x, const float* weight, float* y
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
     if (threadIdx.x == 0) parts[row * 4 + blockIdx.x] = sum;
   }
-  cooperative_groups::this_grid().sync();
+  ak::sync_grid(arrived);
   for (int row = 0; row < M; ++row) {
     const float* p = parts + row * 4;
     const float rstd = rsqrtf((p[0] + p[1] + p[2] + p[3]) / N + eps);

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "autokernel/base/file.h"
+#include "autokernel/base/hash.h"
+#include "autokernel/campaign/torch_times.h"
 #include "autokernel/op/target_file.h"
 
 namespace ak::campaign {
@@ -49,30 +51,28 @@ class Campaign {
   }
 
  private:
-  /// Before any kernel is timed, since PyTorch wants the device for itself. Without them the campaign goes
-  /// on: nothing is compared with PyTorch then.
+  /// Before any kernel is timed, since PyTorch wants the device for itself.
   void measure_baselines() {
-    if (parts_.baselines == nullptr) return;
-    std::vector<torch::BaselineRequest> requests;
-    for (const OptimizeTarget& target : request_.targets) {
-      Result<const op::Family*> family = parts_.registry.find(target.target.op);
-      if (!family || (*family)->torch_module.empty()) continue;
-      for (const TargetProblem& each : target.target.problems) {
-        if (each.role == Role::kPrimary) requests.push_back({*family, each.problem});
-      }
-    }
-    parts_.log.info("timing PyTorch on {} problems", requests.size());
-    Result<std::vector<torch::Baseline>> measured = parts_.baselines->measure(requests);
-    if (!measured) parts_.log.warning("nothing is compared with PyTorch: {}", measured.error().message);
+    std::vector<const Target*> targets;
+    for (const OptimizeTarget& target : request_.targets) targets.push_back(&target.target);
+    measure_torch_times(parts_, targets, torch_budget(request_.budget.time, targets.size()), stop_);
   }
 
   /// Without the targets that cannot be measured at all.
   Result<Queue> load() {
     std::vector<QueueEntry> entries;
-    for (const OptimizedTarget& each : states_) {
-      if (!each.start_failure && !each.error) entries.push_back(each.state.entry);
+    for (OptimizedTarget& each : states_) {
+      if (each.start_failure || each.error) continue;
+      each.state.entry.kernel_hash = kernel_hash(each.state.entry);
+      entries.push_back(each.state.entry);
     }
     return Queue::load(parts_.workspace.ledger(), entries, request_.rules, result_.device.uuid, request_.tag);
+  }
+
+  /// Of kernel.cu as it is now; a rehearsal has one from its first trial on.
+  std::string kernel_hash(const QueueEntry& entry) const {
+    const Result<std::string> text = parts_.workspace.kernel_text(entry.id);
+    return text ? content_hash(*text) : entry.kernel_hash;
   }
 
   /// The part of the budget that the next target gets: an equal share of what is left. nullopt: nothing is.
@@ -117,7 +117,8 @@ class Campaign {
     state.start_failure = tuned->start_failure;
     for (const auto& [kind, count] : tuned->failed) state.failed[kind] += count;
     if (tuned->every_config_measured)
-      AK_TRY_VOID(mark_exhausted(parts_.workspace.ledger(), next.entry.id, request_.tag));
+      AK_TRY_VOID(mark_exhausted(parts_.workspace.ledger(), next.entry.id, request_.tag, result_.device.uuid,
+                                 kernel_hash(next.entry)));
     return {};
   }
 

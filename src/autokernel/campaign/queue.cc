@@ -9,13 +9,13 @@ namespace {
 /// factor, because others became faster.
 constexpr double kRevisitGrowth = 1.5;
 
-std::string exhausted_key(const std::string& target, const std::string& tag) {
-  return fmt::format("queue/{}/{}/exhausted", tag, target);
+std::string exhausted_key(const std::string& target, const std::string& tag, const std::string& device) {
+  return fmt::format("queue/{}/{}/exhausted/{}", tag, target, device);
 }
 
 /// Sums over the primary problems of the target, from the incumbent's full verdict.
-void add_floors(const Verdict& verdict, const Target& target, Reached& reached) {
-  double floor = 0, baseline = 0;
+void add_verdict(const Verdict& verdict, const Target& target, Reached& reached) {
+  double floor = 0, baseline = 0, time = 0;
   bool floors = true, baselines = true;
   for (const TargetProblem& each : target.problems) {
     if (each.role != Role::kPrimary) continue;
@@ -24,46 +24,53 @@ void add_floors(const Verdict& verdict, const Target& target, Reached& reached) 
     if (timing == verdict.timings.end()) return;
     floors = floors && timing->floor_us.has_value();
     baselines = baselines && timing->baseline_us.has_value();
+    time += each.calls * timing->time.median_us;
     floor += each.calls * timing->floor_us.value_or(0);
     baseline += each.calls * timing->baseline_us.value_or(0);
   }
+  if (time > 0) reached.incumbent_us = time;
   if (floors) reached.floor_us = floor;
   if (baselines) reached.baseline_us = baseline;
 }
 
-Result<Reached> reached_by(const ledger::Ledger& ledger, const std::string& id,
+Result<Reached> reached_by(const ledger::Ledger& ledger, const QueueEntry& entry,
                            const std::string& device_uuid, const std::string& tag) {
   Reached reached;
+  const std::string& id = entry.id;
   AK_TRY(experiments, ledger.experiments({id, tag}));
   std::optional<std::int64_t> incumbent;
   for (const Experiment& each : experiments) {
     AK_TRY(context, ledger.context(each.id));
     if (context.device.uuid != device_uuid || each.decision == Decision::kRunning) continue;
     AK_TRY(trials, ledger.trials(each.id));
+    reached.last = each.decision;
+    reached.last_description = each.description;
     ++reached.experiments;
-    if (each.proposer != "start") ++reached.searches;
+    if (each.proposer != kStartProposer && each.proposer != kEditProposer) ++reached.searches;
     reached.trials += trials.size();
     for (const Trial& trial : trials) reached.hours += (trial.wall_s + trial.compile_s) / 3600;
     if (each.decision == Decision::kStart) {
       reached.start_us = each.objective_us;
       reached.speedup = 1;
       reached.reverts = 0;
+      reached.config = each.best_config;
       incumbent = each.id;
     } else if (each.decision == Decision::kKept) {
       reached.speedup *= each.confirmation ? each.confirmation->ratio : 1;
       reached.reverts = 0;
+      reached.config = each.best_config;
       incumbent = each.id;
     } else {
       ++reached.reverts;
     }
   }
   if (reached.start_us) reached.best_us = *reached.start_us / reached.speedup;
-  AK_TRY(exhausted, ledger.get_state(exhausted_key(id, tag)));
-  reached.exhausted = exhausted.has_value();
+  AK_TRY(exhausted, ledger.get_state(exhausted_key(id, tag, device_uuid)));
+  reached.exhausted = exhausted && *exhausted == entry.kernel_hash;
   if (!incumbent) return reached;
   AK_TRY(verdict, ledger.verdict(*incumbent));
   AK_TRY(target, ledger.target(id));
-  if (verdict) add_floors(*verdict, target, reached);
+  if (verdict) add_verdict(*verdict, target, reached);
   return reached;
 }
 
@@ -105,7 +112,7 @@ Result<Queue> Queue::load(const ledger::Ledger& ledger, const std::vector<QueueE
   for (const QueueEntry& entry : entries) {
     QueuedTarget target;
     target.entry = entry;
-    AK_TRY(reached, reached_by(ledger, entry.id, device_uuid, tag));
+    AK_TRY(reached, reached_by(ledger, entry, device_uuid, tag));
     target.reached = reached;
     target.now_us = std::max(entry.model_floor_us, entry.model_us / reached.speedup);
     before += entry.model_us;
@@ -143,12 +150,9 @@ std::size_t Queue::open() const {
                                                 [](const QueuedTarget& target) { return !target.moved_on; }));
 }
 
-Status mark_exhausted(ledger::Ledger& ledger, const std::string& target, const std::string& tag) {
-  return ledger.set_state(exhausted_key(target, tag), "1");
-}
-
-Status clear_exhausted(ledger::Ledger& ledger, const std::string& target, const std::string& tag) {
-  return ledger.erase_state(exhausted_key(target, tag));
+Status mark_exhausted(ledger::Ledger& ledger, const std::string& target, const std::string& tag,
+                      const std::string& device_uuid, const std::string& kernel_hash) {
+  return ledger.set_state(exhausted_key(target, tag, device_uuid), kernel_hash);
 }
 
 }  // namespace ak::campaign

@@ -28,14 +28,18 @@ struct MoveOnRules {
 /// What was reached on one target, from the ledger.
 struct Reached {
   std::size_t experiments = 0;  ///< those of the start included
-  std::size_t searches = 0;     ///< without those of the start
+  std::size_t searches = 0;     ///< without starts and recorded edits
   std::size_t trials = 0;
   std::size_t reverts = 0;  ///< in a row, since the last kept one
   double hours = 0;
   double speedup = 1;  ///< of the incumbent over the start: the confirmed ratios' product
   std::optional<double> start_us, best_us;  ///< the objective; best is start / speedup, free of drift
   std::optional<double> floor_us, baseline_us;
-  bool exhausted = false;  ///< every valid config of its kernel file was measured
+  std::optional<double> incumbent_us;  ///< the objective of the incumbent as its full verdict measured it
+  std::optional<Config> config;        ///< the incumbent's
+  std::optional<Decision> last;        ///< how the last experiment ended
+  std::string last_description;
+  bool exhausted = false;  ///< every valid config of its kernel file, as it is now, was measured here
 };
 
 /// Why the campaign leaves a target, e.g. "5 reverts in a row (limit 5)"; nullopt: it stays.
@@ -48,6 +52,7 @@ struct QueueEntry {
   std::string label;          ///< its problem
   double model_us = 0;        ///< time of the site in the model, as profiled
   double model_floor_us = 0;  ///< 0: not known
+  std::string kernel_hash;    ///< of kernel.cu as it is now
 };
 
 struct QueuedTarget {
@@ -72,9 +77,9 @@ class Queue {
   std::vector<QueuedTarget> targets_;
 };
 
-/// Remembers that a search measured every config of the kernel file with this hash.
-Status mark_exhausted(ledger::Ledger& ledger, const std::string& target, const std::string& tag);
-/// A changed kernel file opens its target again.
-Status clear_exhausted(ledger::Ledger& ledger, const std::string& target, const std::string& tag);
+/// Remembers that a search measured every config of the kernel file with this hash on this device. Another
+/// file, such as an edit of it, opens the target again.
+Status mark_exhausted(ledger::Ledger& ledger, const std::string& target, const std::string& tag,
+                      const std::string& device_uuid, const std::string& kernel_hash);
 
 }  // namespace ak::campaign

@@ -14,15 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "autokernel/base/log.h"
+#include "autokernel/campaign/parts.h"
 #include "autokernel/core/experiment.h"
-#include "autokernel/harness/job.h"
-#include "autokernel/kernel/kernel_file.h"
 #include "autokernel/ledger/settings.h"
-#include "autokernel/ledger/workspace.h"
-#include "autokernel/op/op_family.h"
-#include "autokernel/torch/baselines.h"
-#include "autokernel/worker/pool.h"
 
 namespace ak::campaign {
 
@@ -81,17 +75,6 @@ struct TuneProgress {
   double best_us = 0, start_us = 0;
 };
 using TuneObserver = std::function<void(const TuneProgress&)>;
-
-struct Parts {
-  ledger::Workspace& workspace;
-  worker::Pool& pool;
-  const op::Registry& registry;
-  const Clock& clock;
-  Log& log;
-  std::string version;
-  bool sandboxed = true;                        ///< how the pool's workers compile
-  const torch::Baselines* baselines = nullptr;  ///< PyTorch's times, where they are wanted
-};
 
 class Tuner {
  public:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "autokernel/harness/harness.h"
 #include "autokernel/harness/signature.h"
 #include "autokernel/ledger/git_repository.h"
 #include "autokernel/op/target_file.h"
@@ -13,10 +12,6 @@ namespace {
 constexpr double kTrialBudget = 0.12;  ///< seconds of timed rounds for each problem of a trial
 
 }  // namespace
-
-ledger::RunContext TuneRun::run_context() const {
-  return {parts_.pool.hello().device, parts_.pool.hello().compiler, parts_.version, parts_.sandboxed};
-}
 
 Status TuneRun::open() {
   AK_TRY_VOID(ledger::check_name("tag", request_.tag));
@@ -54,8 +49,9 @@ Status TuneRun::open() {
     rules_.push_back(search::stop_after_seconds(static_cast<double>(request_.budget.time->count())));
   }
   if (request_.patience > 0) rules_.push_back(search::stop_without_improvement(request_.patience));
-  Result<std::string> known = parts_.workspace.ledger().target_toml(request_.target.id);
-  target_changed_ = known && *known != request_.target_toml;
+  // Of the values, not the text: an extracted target.toml has comments.
+  const Result<Target> known = parts_.workspace.ledger().target(request_.target.id);
+  target_changed_ = known && op::format_target(*known) != op::format_target(request_.target);
   AK_TRY_VOID(parts_.workspace.add_target(request_.target, request_.target_toml, request_.kernel_text));
   result_.kernel_path = (parts_.workspace.target_folder(request_.target.id) / "kernel.cu").string();
   return {};
@@ -72,26 +68,13 @@ Target TuneRun::primary_of(const Config& config) const {
   return target;
 }
 
-harness::Job TuneRun::job_for(const Config& config, harness::Depth depth) const {
+harness::Job TuneRun::trial_of(const Config& config) const {
   harness::Job job;
-  job.target = depth == harness::Depth::kTrial ? primary_of(config) : request_.target;
+  job.target = primary_of(config);
   job.candidate = {file_->name, file_->text, config};
-  job.depth = depth;
-  if (depth == harness::Depth::kTrial) job.time_budget_s = kTrialBudget;
+  job.depth = harness::Depth::kTrial;
+  job.time_budget_s = kTrialBudget;
   return job;
-}
-
-Result<Verdict> TuneRun::full_verdict(const Config& config) {
-  harness::Job job = job_for(config, harness::Depth::kFull);
-  job.seed = rng_.next();
-  job.incumbent = opponent_;
-  AK_TRY(sources, harness::sources_of(job, parts_.registry, parts_.pool.hello().device));
-  AK_TRY(verdict, parts_.pool.compile_and_judge(job, sources, worker::Freshness::kFresh));
-  if (parts_.baselines != nullptr) {
-    AK_TRY(family, parts_.registry.find(request_.target.op));
-    AK_TRY_VOID(parts_.baselines->annotate(*family, verdict));
-  }
-  return verdict;
 }
 
 Result<std::optional<Experiment>> TuneRun::resumable() {
@@ -111,39 +94,12 @@ Result<std::optional<Experiment>> TuneRun::resumable() {
   return found;
 }
 
-Result<std::optional<Experiment>> TuneRun::usable_incumbent() {
-  if (request_.resume == TuneRequest::Resume::kFresh || target_changed_) return std::optional<Experiment>();
-  AK_TRY(incumbent, parts_.workspace.ledger().incumbent(request_.target.id, request_.tag));
-  if (!incumbent || !incumbent->best_config) return std::optional<Experiment>();
-  AK_TRY(context, parts_.workspace.ledger().context(incumbent->id));
-  if (context.device.uuid != result_.device.uuid) return std::optional<Experiment>();
-  return incumbent;
-}
-
-Result<bool> TuneRun::take_incumbent(const Experiment& incumbent) {
-  AK_TRY(hash, parts_.workspace.ledger().result_hash(incumbent.id));
-  AK_TRY(text, parts_.workspace.ledger().kernel_text(hash));
-  AK_TRY(trials, parts_.workspace.ledger().trials(incumbent.id));
-  std::erase_if(trials, [&](const Trial& trial) { return trial.config != *incumbent.best_config; });
-  for (const TargetProblem& each : request_.target.problems) {
-    bool timed = std::any_of(trials.begin(), trials.end(),
-                             [&](const Trial& trial) { return trial.problem_id == each.id && trial.time; });
-    if (each.role == Role::kPrimary && !timed) return false;
-  }
-  opponent_ = {file_->name, std::move(text), *incumbent.best_config};
-  result_.start_experiment = incumbent.id;
-  result_.start_config = result_.best_config = *incumbent.best_config;
-  take_start(trials);
-  if (incumbent.decision == Decision::kKept || incumbent.kernel_hash != file_->hash) {
-    parts_.log.info("to beat: experiment {} ({}), {}; --fresh starts anew from the file's [defaults]",
-                    incumbent.id, name(incumbent.decision), incumbent.best_config->to_string());
-  }
-  return true;
-}
-
-void TuneRun::take_start(const std::vector<Trial>& trials) {
+void TuneRun::take_start(const Start& start) {
+  opponent_ = start.kernel;
+  result_.start_experiment = start.experiment.id;
+  result_.start_config = result_.best_config = start.kernel.config;
   std::map<std::string, TimeEstimate> times;
-  for (const Trial& trial : trials) {
+  for (const Trial& trial : start.trials) {
     if (trial.time) times[trial.problem_id] = *trial.time;
   }
   objective_.emplace(request_.target, std::move(times));
@@ -151,44 +107,36 @@ void TuneRun::take_start(const std::vector<Trial>& trials) {
 }
 
 Result<bool> TuneRun::measure_defaults() {
-  parts_.log.info("measuring the start: {}", file_->defaults.to_string());
-  Experiment start;
-  start.target = request_.target.id;
-  start.tag = request_.tag;
-  start.proposer = "start";
-  start.description = "the [defaults] as first measured";
-  AK_TRY(verdict, full_verdict(file_->defaults));
-  AK_TRY(begun, parts_.workspace.begin(start, file_->text, run_context()));
-  std::vector<Trial> trials = trials_of_verdict(verdict, file_->defaults, begun.id, request_.target);
-  for (const Trial& trial : trials) AK_TRY_VOID(parts_.workspace.ledger().append_trial(trial, verdict));
-  AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(begun.id, verdict));
-  begun.decision = verdict.passed ? Decision::kStart : Decision::kFailed;
-  if (verdict.failure) begun.description += fmt::format(": {}", name(verdict.failure->kind));
-  begun.best_config = file_->defaults;
-  begun.objective_us = objective_of_verdict(verdict, request_.target).median_us;
-  AK_TRY(ended, parts_.workspace.finish(begun, file_->text));
-  result_.start_experiment = ended.id;
-  if (!verdict.passed) {
-    result_.decision = Decision::kFailed;
-    result_.experiment = ended.id;
-    result_.start_failure = verdict.failure;
-  } else {
-    opponent_ = {file_->name, file_->text, file_->defaults};
-    take_start(trials);
+  AK_TRY(start, campaign::measure_start(parts_, gate_, request_.target, request_.tag,
+                                        {file_->name, file_->text, file_->defaults},
+                                        "the [defaults] as first measured"));
+  result_.start_experiment = start.experiment.id;
+  result_.final_verdict = start.verdict;
+  if (start.verdict->passed) {
+    take_start(start);
+    return true;
   }
-  result_.final_verdict = std::move(verdict);
-  return result_.final_verdict->passed;
+  result_.decision = Decision::kFailed;
+  result_.experiment = start.experiment.id;
+  result_.start_failure = start.verdict->failure;
+  return false;
 }
 
 Result<bool> TuneRun::measure_start() {
   AK_TRY(unfinished, resumable());
-  AK_TRY(incumbent, usable_incumbent());
-  bool known = false;
-  if (incumbent) {
-    AK_TRY(taken, take_incumbent(*incumbent));
-    known = taken;
+  std::optional<Start> known;
+  if (request_.resume != TuneRequest::Resume::kFresh && !target_changed_) {
+    AK_TRY(found, known_start(parts_, request_.target, request_.tag, file_->name));
+    known = std::move(found);
   }
-  if (!known) {
+  if (known) {
+    take_start(*known);
+    if (known->experiment.decision == Decision::kKept || known->experiment.kernel_hash != file_->hash) {
+      parts_.log.info("to beat: experiment {} ({}), {}; --fresh starts anew from the file's [defaults]",
+                      known->experiment.id, name(known->experiment.decision),
+                      known->kernel.config.to_string());
+    }
+  } else {
     AK_TRY(passed, measure_defaults());
     if (!passed) return false;
   }
@@ -216,7 +164,7 @@ Status TuneRun::begin_search() {
   experiment.seed = request_.seed;
   experiment.description =
       fmt::format("{} over {} configs, seed {}", request_.strategy, space_->size(), request_.seed);
-  AK_TRY(begun, parts_.workspace.begin(experiment, file_->text, run_context()));
+  AK_TRY(begun, parts_.workspace.begin(experiment, file_->text, parts_.run_context()));
   experiment_ = std::move(begun);
   result_.experiment = experiment_.id;
   return {};

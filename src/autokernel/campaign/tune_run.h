@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "autokernel/base/random.h"
+#include "autokernel/campaign/gate.h"
 #include "autokernel/campaign/objective.h"
 #include "autokernel/campaign/tune.h"
+#include "autokernel/harness/job.h"
+#include "autokernel/kernel/kernel_file.h"
 #include "autokernel/kernel/space.h"
 #include "autokernel/search/stop_rule.h"
 #include "autokernel/search/strategy.h"
@@ -20,7 +23,12 @@ class TuneRun {
  public:
   TuneRun(const Parts& parts, const std::atomic<bool>& stop, const TuneRequest& request,
           const TuneObserver& observer)
-      : parts_(parts), stop_(stop), request_(request), observer_(observer), rng_(secret_seed()) {}
+      : parts_(parts),
+        stop_(stop),
+        request_(request),
+        observer_(observer),
+        gate_(parts_, request_.target, request_.threshold),
+        rng_(secret_seed()) {}
 
   Status open();                 ///< parses the file, makes the space, records target
   Result<bool> measure_start();  ///< finds what is to be beaten; false: the [defaults] fail
@@ -41,15 +49,12 @@ class TuneRun {
   };
 
   Result<std::optional<Experiment>> resumable();
-  /// What this target's earlier experiments kept, if it was measured on this device and for these problems.
-  Result<std::optional<Experiment>> usable_incumbent();
-  Result<bool> take_incumbent(const Experiment& incumbent);  ///< false: it has no time for some problem
-  Result<bool> measure_defaults();                           ///< false: they fail
-  void take_start(const std::vector<Trial>& trials);
+  Result<bool> measure_defaults();  ///< false: they fail
+  void take_start(const Start& start);
   Status begin_search();
   Status resume_trials();
   std::string proposer() const { return "tune:" + request_.strategy; }
-  harness::Job job_for(const Config& config, harness::Depth depth) const;
+  harness::Job trial_of(const Config& config) const;
   Target primary_of(const Config& config) const;
   Result<bool> propose();  ///< false: nothing left
   Status judge(Pending pending);
@@ -60,14 +65,13 @@ class TuneRun {
   Result<bool> confirm(const Measured& best);  ///< false: it failed the full verdict, try the next
   Status finish(Decision decision, const std::string& description, const std::string& text);
   void find_winners();
-  Result<Verdict> full_verdict(const Config& config);  ///< timed against the opponent if there is one
-  ledger::RunContext run_context() const;
 
   Parts parts_;
   const std::atomic<bool>& stop_;
   const TuneRequest& request_;
   const TuneObserver& observer_;
-  Rng rng_;  ///< seeds of verdicts; never the search's
+  Gate gate_;
+  Rng rng_;  ///< seeds of the trials' inputs; never the search's
   TuneResult result_;
   std::optional<kernel::KernelFile> file_;
   std::optional<kernel::Space> space_;

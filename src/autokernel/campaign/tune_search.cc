@@ -60,7 +60,7 @@ Result<bool> TuneRun::propose() {
   std::optional<std::size_t> index = strategy_->propose();
   if (!index) return false;
   Pending pending{*index, space_->config(*index), {}};
-  harness::Job job = job_for(pending.config, harness::Depth::kTrial);
+  harness::Job job = trial_of(pending.config);
   AK_TRY(sources, harness::sources_of(job, parts_.registry, parts_.pool.hello().device));
   for (const Source& source : sources) pending.compiles.push_back(parts_.pool.compile(source));
   pending_.push_back(std::move(pending));
@@ -78,7 +78,7 @@ Status TuneRun::judge(Pending pending) {
     trial.compile_s = compile.get()->seconds;
     return record(pending.index, pending.config, {std::move(trial)}, nullptr);
   }
-  harness::Job job = job_for(pending.config, harness::Depth::kTrial);
+  harness::Job job = trial_of(pending.config);
   job.seed = rng_.next();
   job.incumbent = opponent_;
   AK_TRY(verdict, parts_.pool.judge(std::move(job), worker::Freshness::kReuse).get());
@@ -166,40 +166,28 @@ Result<bool> TuneRun::is_opponent(const Config& config) const {
 Result<bool> TuneRun::confirm(const Measured& best) {
   Config config = space_->config(best.index);
   parts_.log.info("confirming {} in a fresh worker with the full verdict", config.to_string());
-  AK_TRY(verdict, full_verdict(config));
-  if (!verdict.passed) {
-    parts_.log.warning("{} failed the full verdict ({}): {}", config.to_string(),
-                       verdict.failure ? verdict.failure->check : "",
-                       verdict.failure ? verdict.failure->message : "");
-    ++result_.failed[verdict.failure ? std::string(name(verdict.failure->kind)) : "unknown"];
+  AK_TRY(judgement, gate_.judge({file_->name, file_->text, config}, *opponent_, result_.start_experiment));
+  if (judgement.decision == Decision::kFailed) {
+    const std::optional<Failure>& failure = judgement.verdict.failure;
+    parts_.log.warning("{} {}", config.to_string(), judgement.summary);
+    ++result_.failed[failure ? std::string(name(failure->kind)) : "unknown"];
     return false;
   }
-  AK_TRY(ratio, ratio_of_verdict(verdict, request_.target, rng_));
-  TimeEstimate time = objective_of_verdict(verdict, request_.target);
-  stats::Answer answer = stats::is_faster(ratio, request_.threshold);
-  Comparison comparison{ratio.ratio, ratio.ci_low, ratio.ci_high,
-                        incumbent_objective(verdict, request_.target)};
-  AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(experiment_.id, verdict));
-  result_.confirmation = experiment_.confirmation = comparison;
-  result_.contender = config;
-  result_.start_time = incumbent_objective(verdict, request_.target);
-  std::string summary =
-      fmt::format("{:.3f}x experiment {} (95 % CI {:.3f} to {:.3f}), confirmed in a fresh worker",
-                  ratio.ratio, result_.start_experiment, ratio.ci_low, ratio.ci_high);
-  if (answer == stats::Answer::kYes) {
-    experiment_.best_config = config;
-    experiment_.objective_us = time.median_us;
+  AK_TRY_VOID(parts_.workspace.ledger().attach_verdict(experiment_.id, judgement.verdict));
+  result_.confirmation = experiment_.confirmation = judgement.comparison;
+  result_.contender = experiment_.best_config = config;
+  result_.start_time = judgement.comparison->incumbent;
+  std::string text = file_->text;
+  if (judgement.decision == Decision::kKept) {
+    experiment_.objective_us = judgement.time.median_us;
     result_.best_config = config;
-    result_.best_time = time;
-    result_.speedup = ratio.ratio;
-    result_.final_verdict = std::move(verdict);
-    AK_TRY(text, kernel::with_defaults(*file_, config));
-    AK_TRY_VOID(finish(Decision::kKept, summary, text));
-    return true;
+    result_.best_time = judgement.time;
+    result_.speedup = judgement.comparison->ratio;
+    result_.final_verdict = std::move(judgement.verdict);
+    AK_TRY(tuned, kernel::with_defaults(*file_, config));
+    text = std::move(tuned);
   }
-  Decision decision = answer == stats::Answer::kAmbiguous ? Decision::kAmbiguous : Decision::kReverted;
-  experiment_.best_config = config;
-  AK_TRY_VOID(finish(decision, summary, file_->text));
+  AK_TRY_VOID(finish(judgement.decision, judgement.summary, text));
   return true;
 }
 

@@ -135,6 +135,12 @@ Result<int> run_compare(Session& session, const CompareOptions& options) {
           fmt::format("\nanswer: B is {} (A / B over all sizes {:.3f}x, 95 % CI {:.3f} to {:.3f}; a "
                       "difference counts from {:.1f} %)\n",
                       answer, ratio->ratio, ratio->ci_low, ratio->ci_high, 100 * threshold));
+      if (stats::too_wide(*ratio)) {
+        session.print(
+            "note: the interval is too wide to decide (its upper end is more than twice its lower): measure "
+            "on an "
+            "idle machine, or larger sizes\n");
+      }
     }
   }
   return answer == "failed" || answer == "slower" ? 1 : 0;

@@ -2,6 +2,7 @@
 
 #include "autokernel/base/file.h"
 #include "autokernel/base/text_table.h"
+#include "autokernel/cli/code_explanation.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/compilers.h"
 #include "autokernel/harness/signature.h"
@@ -89,13 +90,18 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
   }
   if (!options.output.empty()) AK_TRY_VOID(write_file_atomic(options.output, outcome.binary->bytes));
   std::string compiler = made.compiler->description();
+  Json mix = Json::object();
+  if (outcome.binary->format == "cubin") add_instructions(session, *outcome.binary, mix);
   if (session.options().json) {
-    session.print_json(binary_json(*outcome.binary, compiler));
+    Json json = binary_json(*outcome.binary, compiler);
+    json.update(mix);
+    session.print_json(json);
   } else if (options.ptx) {
     if (outcome.binary->ptx.empty()) return usage_error("--ptx: {} makes no PTX", compiler);
     session.print(outcome.binary->ptx);
   } else {
     session.print(binary_text(*outcome.binary, compiler));
+    if (!mix.empty()) session.print(fmt::format("instructions: {}\n", instructions_text(mix)));
   }
   return 0;
 }

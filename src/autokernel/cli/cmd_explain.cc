@@ -14,6 +14,26 @@ struct Section {
   std::string text;
 };
 
+/// `[text](place)` becomes `text`: there is nothing to click on in a terminal.
+std::string without_links(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t open = text.find('[');
+    const std::size_t middle = open == text.npos ? text.npos : text.find("](", open);
+    const std::size_t close = middle == text.npos ? text.npos : text.find(')', middle);
+    if (close == text.npos || text.substr(open, middle - open).find('\n') != text.npos) {
+      const std::size_t taken = open == text.npos || close == text.npos ? text.size() : open + 1;
+      plain += text.substr(0, taken);
+      text.remove_prefix(taken);
+      continue;
+    }
+    plain += text.substr(0, open);
+    plain += text.substr(open + 1, middle - open - 1);
+    text.remove_prefix(close + 1);
+  }
+  return plain;
+}
+
 /// The `### ` sections of the page.
 std::vector<Section> sections() {
   std::vector<Section> found;
@@ -37,6 +57,7 @@ std::vector<Section> sections() {
   }
   for (Section& section : found) {
     while (section.text.ends_with("\n\n")) section.text.pop_back();
+    section.text = without_links(section.text);
   }
   return found;
 }

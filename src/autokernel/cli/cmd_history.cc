@@ -1,7 +1,13 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "autokernel/base/text_table.h"
 #include "autokernel/cli/commands.h"
+#include "autokernel/cli/standing.h"
 #include "autokernel/cli/verdict_text.h"
 #include "autokernel/report/report.h"
 
@@ -47,11 +53,59 @@ std::string trials_table(const std::vector<Trial>& trials) {
   return table.plain();
 }
 
+/// What a filter that matches nothing should have been.
+Status check_filters(const ledger::Ledger& ledger, const HistoryOptions& options) {
+  AK_TRY(all, ledger.experiments());
+  AK_TRY(targets, ledger.target_ids());
+  std::set<std::string> tags;
+  for (const Experiment& each : all) tags.insert(each.tag);
+  const auto check = [](const char* option, const std::string& value, const auto& known) -> Status {
+    if (value.empty() || std::find(known.begin(), known.end(), value) != known.end()) return {};
+    if (known.empty()) return usage_error("{} {}: nothing was recorded in this workspace yet", option, value);
+    return usage_error("{} {}: there is no such one; the workspace has {}", option, value,
+                       fmt::join(known, ", "));
+  };
+  AK_TRY_VOID(check("--target", options.target, targets));
+  return check("--tag", options.tag, tags);
+}
+
+Result<Experiment> experiment_of(const ledger::Ledger& ledger, const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  AK_TRY(all, ledger.experiments());
+  for (Experiment& each : all) {
+    if (is_number && each.id == number) return std::move(each);
+  }
+  if (all.empty()) return usage_error("show {}: nothing was recorded in this workspace yet", text);
+  return usage_error("show {}: expected the number of an experiment, {} to {} (autokernel log lists them)",
+                     text, all.front().id, all.back().id);
+}
+
+/// nullopt, with the reason in the log: there is no history here.
+std::optional<std::string> change_of(Session& session, const ledger::Workspace& workspace,
+                                     const Experiment& experiment) {
+  if (experiment.commit.empty()) return "";
+  if (!workspace.has_history()) {
+    session.log().warning(
+        "{} has no .git: the change is not shown; the next command that measures here makes it again from "
+        "the "
+        "ledger",
+        workspace.folder().string());
+    return std::nullopt;
+  }
+  Result<std::string> diff = workspace.git().diff(experiment.commit);
+  if (diff) return std::move(*diff);
+  session.log().warning("the change is not shown: {}", diff.error().message);
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<int> run_log(Session& session, const HistoryOptions& options) {
   AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
   AK_TRY(experiments, workspace.ledger().experiments({options.target, options.tag}));
+  if (experiments.empty()) AK_TRY_VOID(check_filters(workspace.ledger(), options));
   if (session.options().json) {
     Json list = Json::array();
     for (const Experiment& each : experiments) list.push_back(experiment_json(each, workspace));
@@ -72,20 +126,16 @@ Result<int> run_log(Session& session, const HistoryOptions& options) {
 
 Result<int> run_show(Session& session, const HistoryOptions& options) {
   AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
-  AK_TRY(experiment, workspace.ledger().experiment(options.experiment));
+  AK_TRY(experiment, experiment_of(workspace.ledger(), options.experiment));
   AK_TRY(trials, workspace.ledger().trials(experiment.id));
   AK_TRY(context, workspace.ledger().context(experiment.id));
-  std::string diff;
-  if (!experiment.commit.empty()) {
-    AK_TRY(text, workspace.git().diff(experiment.commit));
-    diff = std::move(text);
-  }
+  const std::optional<std::string> diff = change_of(session, workspace, experiment);
   if (session.options().json) {
     Json json = experiment_json(experiment, workspace);
     json["schema"] = 1;
     json["device"] = {{"kind", context.device.kind}, {"name", context.device.name}};
     json["compiler"] = context.compiler;
-    json["diff"] = diff;
+    json["diff"] = diff ? Json(*diff) : Json();
     Json rows = Json::array();
     for (const Trial& trial : trials) {
       Json row = {
@@ -115,24 +165,33 @@ Result<int> run_show(Session& session, const HistoryOptions& options) {
     out += fmt::format("speedup: {:.3f}x (95 % CI {:.3f} to {:.3f})\n", experiment.confirmation->ratio,
                        experiment.confirmation->ci_low, experiment.confirmation->ci_high);
   }
-  session.print(out + "\n" + trials_table(trials) + (diff.empty() ? "" : "\n" + diff));
+  session.print(out + "\n" + trials_table(trials) + (diff.value_or("").empty() ? "" : "\n" + *diff));
   return 0;
 }
 
 Result<int> run_report(Session& session) {
   AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
-  AK_TRY(report, report::build(workspace.ledger()));
-  AK_TRY(paths, report::write_reports(workspace));
+  const report::BuildOptions options = report_options(session, workspace);
+  AK_TRY(report, report::build(workspace.ledger(), options));
+  const Result<report::ReportPaths> paths = report::write_reports(workspace, options);
+  if (!paths && paths.error().code != ErrorCode::kEnvironment) return tl::unexpected(paths.error());
+  if (!paths) session.log().warning("reports/ was not written: {}", paths.error().message);
+  const auto path = [&](std::filesystem::path report::ReportPaths::* which) {
+    return paths ? Json(((*paths).*which).string()) : Json();
+  };
   if (session.options().json) {
     session.print_json({{"schema", 1},
-                        {"markdown", paths.markdown.string()},
-                        {"html", paths.html.string()},
-                        {"progress", paths.progress.string()}});
+                        {"markdown", path(&report::ReportPaths::markdown)},
+                        {"html", path(&report::ReportPaths::html)},
+                        {"progress", path(&report::ReportPaths::progress)},
+                        {"projection", options.model ? report::to_json(*options.model) : Json()}});
     return 0;
   }
   session.print(report::terminal(report));
-  session.print(fmt::format("\nmarkdown: {}\nprogress: {}\nhtml: {}\n", paths.markdown.string(),
-                            paths.progress.string(), paths.html.string()));
+  if (paths) {
+    session.print(fmt::format("\nmarkdown: {}\nprogress: {}\nhtml: {}\n", paths->markdown.string(),
+                              paths->progress.string(), paths->html.string()));
+  }
   return 0;
 }
 

@@ -8,7 +8,9 @@
 #include "autokernel/base/progress.h"
 #include "autokernel/base/text_table.h"
 #include "autokernel/cli/commands.h"
+#include "autokernel/cli/model_profile.h"
 #include "autokernel/cli/planning.h"
+#include "autokernel/cli/standing.h"
 #include "autokernel/cli/verdict_text.h"
 #include "autokernel/report/report.h"
 #include "autokernel/search/strategy.h"
@@ -19,14 +21,7 @@ namespace {
 using campaign::OptimizedTarget;
 using campaign::QueuedTarget;
 
-constexpr const char* kTag = "optimize";
-
 std::string time_or_dash(const std::optional<double>& us) { return us ? format_us(*us) : "-"; }
-
-std::string state_of(const QueuedTarget& target) {
-  if (target.moved_on) return *target.moved_on;
-  return target.reached.experiments == 0 ? "not begun" : "open";
-}
 
 std::string queue_table(const std::vector<QueuedTarget>& targets, const std::vector<std::string>& states) {
   using Align = TextTable::Align;
@@ -46,45 +41,22 @@ std::string queue_table(const std::vector<QueuedTarget>& targets, const std::vec
   return table.plain();
 }
 
-Json target_json(const QueuedTarget& target) {
-  const campaign::Reached& reached = target.reached;
-  auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
-  return {{"id", target.entry.id},
-          {"site", target.entry.site},
-          {"problem", target.entry.label},
-          {"share", target.share},
-          {"model_us", target.entry.model_us},
-          {"start_us", number(reached.start_us)},
-          {"best_us", number(reached.best_us)},
-          {"floor_us", number(reached.floor_us)},
-          {"baseline_us", number(reached.baseline_us)},
-          {"speedup", reached.speedup},
-          {"experiments", reached.experiments},
-          {"trials", reached.trials},
-          {"reverts", reached.reverts},
-          {"hours", reached.hours},
-          {"moved_on", target.moved_on ? Json(*target.moved_on) : Json()}};
+Json device_json(const std::optional<DeviceInfo>& device) {
+  return device ? Json{{"kind", device->kind}, {"name", device->name}} : Json();
 }
 
-/// Why no time of the model is given (DESIGN section 11).
-std::string no_projection(const DeviceInfo& device) {
-  if (device.kind == "cpu")
-    return "a rehearsal on the CPU device, with sizes reduced to fit: it shows that the kernels are right "
-           "and "
-           "what the search does, and says nothing of the model's time on a GPU";
-  return "no time of the model is projected: PyTorch's own times were not measured on this device";
+std::string failure_of(const OptimizedTarget& target) {
+  if (target.error) return "not measured: " + *target.error;
+  return fmt::format("its kernel fails ({}): {}", name(target.start_failure->kind),
+                     target.start_failure->message);
 }
 
-std::string optimize_text(const campaign::OptimizeResult& result) {
+std::string optimize_text(const campaign::OptimizeResult& result, const report::ModelReport& model) {
   std::vector<QueuedTarget> targets;
   std::vector<std::string> states;
   for (const OptimizedTarget& each : result.targets) {
     targets.push_back(each.state);
-    states.push_back(each.error ? "not measured: " + *each.error
-                     : each.start_failure
-                         ? fmt::format("its kernel fails ({}): {}", name(each.start_failure->kind),
-                                       each.start_failure->message)
-                         : state_of(each.state));
+    states.push_back(each.error || each.start_failure ? failure_of(each) : state_of(each.state, {}));
   }
   std::string text = fmt::format("device: {} ({})\nstopped: {}\n\n{}\n", result.device.name,
                                  result.device.kind, result.stop_reason, queue_table(targets, states));
@@ -97,10 +69,10 @@ std::string optimize_text(const campaign::OptimizeResult& result) {
   text +=
       "note: best is the start divided by the confirmed speedups; the report quotes the confirmations' own "
       "times\n";
-  return text + "note: " + no_projection(result.device) + "\n";
+  return text + "\n" + report::terminal(model);
 }
 
-Json optimize_json(const campaign::OptimizeResult& result) {
+Json optimize_json(const campaign::OptimizeResult& result, const report::ModelReport& model) {
   Json targets = Json::array();
   for (const OptimizedTarget& each : result.targets) {
     Json json = target_json(each.state);
@@ -115,11 +87,22 @@ Json optimize_json(const campaign::OptimizeResult& result) {
           {"stopped", result.stop_reason},
           {"interrupted", result.interrupted},
           {"rehearsal", result.device.kind == "cpu"},
-          {"projection", nullptr},
+          {"projection", report::to_json(model)},
+          {"no_projection", model.projected ? Json() : Json(model.no_projection)},
           {"experiments", result.experiments},
           {"targets", std::move(targets)},
           {"wall_s", result.wall_s},
           {"device", {{"kind", result.device.kind}, {"name", result.device.name}}}};
+}
+
+/// Targets that cannot be measured are in no queue; the report says why.
+void name_failures(const campaign::OptimizeResult& result, report::ModelReport& model) {
+  for (const OptimizedTarget& target : result.targets) {
+    if (!target.error && !target.start_failure) continue;
+    for (report::SiteRow& row : model.sites) {
+      if (row.target == target.state.entry.id) row.verdict = failure_of(target);
+    }
+  }
 }
 
 Result<campaign::OptimizeRequest> make_request(const OptimizeOptions& options,
@@ -128,7 +111,7 @@ Result<campaign::OptimizeRequest> make_request(const OptimizeOptions& options,
   campaign::OptimizeRequest request;
   request.targets = std::move(targets);
   request.rules = campaign::MoveOnRules::from(settings);
-  request.tag = kTag;
+  request.tag = kCampaignTag;
   request.strategy = settings.get_text("strategy");
   request.budget = settings.get_budget("budget");
   request.seed = static_cast<std::uint64_t>(settings.get_count("seed"));
@@ -140,38 +123,16 @@ Result<campaign::OptimizeRequest> make_request(const OptimizeOptions& options,
   return request;
 }
 
-/// The queue of the workspace's plan on the device at hand, without measuring anything.
-Result<campaign::Queue> queue_now(Session& session, const CampaignOptions& options,
-                                  std::vector<std::string>& why_not) {
-  AK_TRY(settings, session.settings({}));
-  AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
-  AK_TRY(planned, stored_plan(session, workspace.folder()));
-  AK_TRY(pool, session.start_pool());
-  const DeviceInfo& device = pool->hello().device;
-  AK_TRY(targets, measurable_targets(session, workspace, planned, options.top, device, why_not));
-  std::vector<campaign::QueueEntry> entries;
-  for (const campaign::OptimizeTarget& each : targets) entries.push_back(each.entry);
-  return campaign::Queue::load(workspace.ledger(), entries, campaign::MoveOnRules::from(settings),
-                               device.uuid, kTag);
-}
-
 }  // namespace
 
 Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
-  if (options.model.ends_with(".py") || options.model.find(".py:") != std::string::npos) {
-    return usage_error(
-        "optimize {}: not supported yet: give a torch.profiler trace (autokernel plan --help says how to "
-        "record one)",
-        options.model);
-  }
   AK_TRY(settings, session.settings(options.settings));
   AK_TRY_VOID(search::check_strategy(settings.get_text("strategy")));
-  AK_TRY(planned, options.model.empty() ? stored_plan(session, session.workspace_folder())
-                                        : plan_of_trace(session, options.model));
+  AK_TRY(planned, plan_of(session, options.file, options.model));
   AK_TRY(pool, session.start_pool());
   AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
   for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
-  if (!options.model.empty()) AK_TRY_VOID(store_plan(workspace, planned));
+  AK_TRY_VOID(store_plan(workspace, planned));
   AK_TRY_VOID(extract_targets(session, workspace, planned, options.top));
   std::vector<std::string> why_not;
   AK_TRY(targets,
@@ -179,7 +140,7 @@ Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
   for (const std::string& each : why_not) session.log().warning("{}", each);
   if (targets.empty()) {
     session.log().info("no worthwhile candidate that can be measured here: nothing to do");
-    if (session.options().json) session.print_json(optimize_json({}));
+    if (session.options().json) session.print_json(optimize_json({}, {}));
     return 0;
   }
   AK_TRY(registry, session.registry());
@@ -187,7 +148,7 @@ Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
   Progress progress("optimize", std::nullopt, session.clock(),
                     session.options().quiet ? Progress::Style::kNone : Progress::Style::kAuto);
   std::size_t configs = 0;
-  AK_TRY(baselines, session.baselines(pool->hello().device));
+  AK_TRY(baselines, session.baselines(pool->hello().device, options.settings));
   AK_TRY(result, campaign::optimize({workspace, *pool, *registry, session.clock(), session.log(), kVersion,
                                      !session.options().unsafe_no_sandbox, baselines ? &*baselines : nullptr},
                                     session.stop(), request, [&](const campaign::OptimizeProgress& now) {
@@ -200,16 +161,20 @@ Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
                                       progress.update(++configs, now.target.entry.id);
                                     }));
   progress.finish();
+  std::vector<QueuedTarget> reached;
+  for (const OptimizedTarget& each : result.targets) reached.push_back(each.state);
+  AK_TRY(model, model_report(workspace.ledger(), planned, reached, result.device));
+  name_failures(result, model);
   const bool measured =
       std::any_of(result.targets.begin(), result.targets.end(),
                   [](const OptimizedTarget& each) { return each.state.reached.experiments > 0; });
   if (session.options().json) {
-    session.print_json(optimize_json(result));
+    session.print_json(optimize_json(result, model));
   } else {
-    session.print(optimize_text(result));
+    session.print(optimize_text(result, model));
   }
   if (measured) {
-    AK_TRY(reports, report::write_reports(workspace));
+    AK_TRY(reports, report::write_reports(workspace, {.target = "", .tag = "", .model = model}));
     if (!session.options().json) session.print(fmt::format("report: {}\n", reports.html.string()));
   }
   if (result.interrupted)
@@ -218,47 +183,62 @@ Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
 }
 
 Result<int> run_status(Session& session, const CampaignOptions& options) {
-  std::vector<std::string> why_not;
-  AK_TRY(queue, queue_now(session, options, why_not));
+  AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
+  AK_TRY(now, standing(session, workspace, options.top));
   if (session.options().json) {
     Json targets = Json::array();
-    for (const QueuedTarget& each : queue.targets()) targets.push_back(target_json(each));
-    session.print_json({{"schema", 1}, {"targets", std::move(targets)}, {"left_out", why_not}});
+    for (const QueuedTarget& each : now.queue.targets()) {
+      targets.push_back(target_json(each));
+      targets.back()["edited"] = now.edited.contains(each.entry.id);
+    }
+    session.print_json({{"schema", 1},
+                        {"device", device_json(now.device)},
+                        {"targets", std::move(targets)},
+                        {"left_out", now.left_out}});
     return 0;
   }
   std::vector<std::string> states;
-  for (const QueuedTarget& each : queue.targets()) states.push_back(state_of(each));
-  std::string text = queue_table(queue.targets(), states);
-  for (const std::string& each : why_not) text += each + "\n";
+  for (const QueuedTarget& each : now.queue.targets()) states.push_back(state_of(each, now.edited));
+  std::string text = now.device ? fmt::format("device: {} ({})\n\n", now.device->name, now.device->kind)
+                                : "device: none yet: nothing was measured\n\n";
+  text += queue_table(now.queue.targets(), states);
+  for (const std::string& each : now.left_out) text += each + "\n";
   session.print(text);
   return 0;
 }
 
 Result<int> run_next(Session& session, const CampaignOptions& options) {
-  std::vector<std::string> why_not;
-  AK_TRY(queue, queue_now(session, options, why_not));
-  const QueuedTarget* next = queue.next();
-  std::filesystem::path kernel;  // a rehearsal has a folder of its own from its first trial on
-  if (next != nullptr) {
-    const std::filesystem::path targets = session.workspace_folder() / "targets";
-    std::error_code ignored;
-    kernel = targets / next->entry.id / "kernel.cu";
-    if (!std::filesystem::exists(kernel, ignored)) kernel = targets / next->entry.site / "kernel.cu";
+  AK_TRY(workspace, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
+  AK_TRY(now, standing(session, workspace, options.top));
+  const QueuedTarget* next = now.queue.next();
+  if (next == nullptr) {
+    if (session.options().json) session.print_json({{"schema", 1}, {"next", nullptr}});
+    if (!session.options().json)
+      session.print(
+          "nothing: every target was left (autokernel status says why); an edit that is kept opens it "
+          "again\n");
+    return 0;
   }
+  const std::string kernel = kernel_file(workspace, next->entry).string();
+  const std::string folder = std::filesystem::path(kernel).parent_path().filename().string();
+  const bool edited = now.edited.contains(next->entry.id);
+  const std::string record = fmt::format("autokernel record --target {}", folder);
   if (session.options().json) {
-    Json json = {{"schema", 1}, {"next", nullptr}};
-    if (next != nullptr) {
-      json["next"] = target_json(*next);
-      json["next"]["kernel"] = kernel.string();
-    }
-    session.print_json(json);
-  } else if (next == nullptr) {
-    session.print("nothing: every target was left (autokernel status says why)\n");
-  } else {
-    session.print(fmt::format("target: {}\nkernel: {}\nproblem: {}\nshare: {:.1f} %\nreverts: {} in a row\n",
-                              next->entry.id, kernel.string(), next->entry.label, 100 * next->share,
-                              next->reached.reverts));
+    Json json = target_json(*next);
+    json["kernel"] = kernel;
+    json["edited"] = edited;
+    json["record"] = record;
+    session.print_json({{"schema", 1}, {"next", std::move(json)}});
+    return 0;
   }
+  session.print(fmt::format(
+      "target: {}\nkernel: {}\nproblem: {}\nshare: {:.1f} %\nreverts: {} in a row\nedited: {}\nthen: {}\n",
+      next->entry.id, kernel, next->entry.label, 100 * next->share, next->reached.reverts,
+      edited ? "yes" : "no",
+      edited ? record
+             : fmt::format("edit the kernel file (nothing else), then {} --note \"why\"; or let `autokernel "
+                           "optimize` tune it",
+                           record)));
   return 0;
 }
 

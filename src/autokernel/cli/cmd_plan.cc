@@ -1,17 +1,22 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "autokernel/base/file.h"
+#include "autokernel/base/hash.h"
 #include "autokernel/base/text_table.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/planning.h"
+#include "autokernel/plan/graph_values.h"
+#include "autokernel/plan/profile_record.h"
 #include "autokernel/roofline/gpu_table.h"
 
 namespace ak::cli {
 namespace {
 
 constexpr std::size_t kMaxPlanBytes = 256u << 20;
+constexpr std::size_t kShownModules = 60;
 
 std::filesystem::path plan_file(const ledger::Workspace& workspace) {
   return workspace.folder() / "plan.json";
@@ -23,20 +28,42 @@ std::string optional_text(const std::optional<double>& value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "?";
 }
 
+std::string shortened(std::string text) {
+  if (text.size() > kShownModules) text = text.substr(0, kShownModules) + "...";
+  return text;
+}
+
 std::string sites_table(const plan::Plan& plan, std::size_t top) {
   using Align = TextTable::Align;
-  TextTable table(
-      {"#", "site", "problem", "calls", "us", "share", "sum", "floor us", "x floor", "bound", "ceiling"},
-      {Align::kRight, Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
-       Align::kRight, Align::kRight, Align::kLeft, Align::kRight});
+  std::vector<std::string> names = {"#",   "site",     "problem", "calls", "us",     "share",
+                                    "sum", "floor us", "x floor", "bound", "ceiling"};
+  std::vector<Align> alignment = {Align::kRight, Align::kLeft,  Align::kLeft,  Align::kRight,
+                                  Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+                                  Align::kRight, Align::kLeft,  Align::kRight};
+  const bool placed = std::any_of(plan.sites.begin(), plan.sites.end(),
+                                  [](const auto& site) { return !site.places.empty(); });
+  if (placed) {
+    names.emplace_back("in");
+    alignment.push_back(Align::kLeft);
+  }
+  TextTable table(std::move(names), std::move(alignment));
   for (const plan::PlanSite& site : plan.sites) {
     if (top-- == 0) break;
     std::optional<double> ratio;
     if (site.floor_us && *site.floor_us > 0) ratio = site.time_us / *site.floor_us;
-    table.add_row({site.priority > 0 ? std::to_string(site.priority) : "-", site.id, site.problem.label(),
-                   fmt::format("{:.0f}", site.calls), fmt::format("{:.1f}", site.time_us),
-                   percent(site.share), percent(site.cumulative_share), optional_text(site.floor_us, 1),
-                   optional_text(ratio, 1), site.bound, fmt::format("{:.2f}x", site.ceiling)});
+    std::vector<std::string> row = {site.priority > 0 ? std::to_string(site.priority) : "-",
+                                    site.id,
+                                    site.problem.label(),
+                                    fmt::format("{:.0f}", site.calls),
+                                    fmt::format("{:.1f}", site.time_us),
+                                    percent(site.share),
+                                    percent(site.cumulative_share),
+                                    optional_text(site.floor_us, 1),
+                                    optional_text(ratio, 1),
+                                    site.bound,
+                                    fmt::format("{:.2f}x", site.ceiling)};
+    if (placed) row.push_back(shortened(plan::modules_text(site.places)));
+    table.add_row(std::move(row));
   }
   return table.plain();
 }
@@ -94,7 +121,8 @@ void note_gaps(Session& session, const plan::Trace& trace, const plan::Plan& pla
 
 Result<plan::Plan> plan_of_trace(Session& session, const std::string& file) {
   AK_TRY(registry, session.registry());
-  AK_TRY(trace, plan::read_trace(file));
+  AK_TRY(record, plan::read_profile_record(file));
+  AK_TRY(trace, plan::read_trace(record ? record->trace.string() : file));
   if (!trace.has_shapes) {
     return usage_error(
         "{}: the trace has no shapes, without which no op can be told from another: record it with\n"
@@ -105,7 +133,9 @@ Result<plan::Plan> plan_of_trace(Session& session, const std::string& file) {
   }
   AK_TRY(traits, plan::embedded_op_traits());
   const plan::CallTree tree = plan::CallTree::build(trace);
-  const plan::MatchedTrace matched = plan::match_trace(trace, tree, *registry, traits);
+  const plan::ModelGraph* graph = record && record->graph ? &*record->graph : nullptr;
+  if (graph != nullptr) plan::fill_values(trace, tree, *graph, *registry);
+  const plan::MatchedTrace matched = plan::match_trace(trace, tree, *registry, traits, graph);
   std::optional<roofline::Peaks> peaks;
   if (!tree.on_cpu() && trace.device) {
     AK_TRY(table, roofline::GpuTable::embedded());
@@ -131,8 +161,11 @@ Result<plan::Plan> stored_plan(Session& session, const std::filesystem::path& fo
     return usage_error("{}: there is no plan yet: make one with autokernel plan TRACE", file.string());
   AK_TRY(registry, session.registry());
   AK_TRY(text, read_file(file, kMaxPlanBytes));
-  AK_TRY(json, parse_json(text, file.string()));
-  return plan::plan_from_json(json, file.string(), *registry);
+  const Result<Json> json = parse_json(text, file.string());
+  Result<plan::Plan> plan = json ? plan::plan_from_json(*json, file.string(), *registry)
+                                 : Result<plan::Plan>(tl::unexpected(json.error()));
+  if (plan) return plan;
+  return usage_error("{}\nmake the plan anew: autokernel plan TRACE", plan.error().message);
 }
 
 Status store_plan(const ledger::Workspace& workspace, const plan::Plan& plan) {
@@ -175,8 +208,10 @@ Result<std::vector<campaign::OptimizeTarget>> measurable_targets(Session& sessio
       continue;
     }
     campaign::OptimizeTarget target;
-    target.entry = {loaded->target.id, site->id, site->problem.label(), site->time_us,
-                    site->floor_us.value_or(0)};
+    const Result<std::string> now = workspace.kernel_text(loaded->target.id);  // of a rehearsal, its own
+    target.entry = {loaded->target.id,          site->id,
+                    site->problem.label(),      site->time_us,
+                    site->floor_us.value_or(0), content_hash(now ? *now : loaded->file.text)};
     target.target = std::move(loaded->target);
     target.kernel_name = loaded->file.name;
     target.kernel_text = loaded->file.text;
@@ -185,22 +220,24 @@ Result<std::vector<campaign::OptimizeTarget>> measurable_targets(Session& sessio
   return targets;
 }
 
+void print_plan(Session& session, const plan::Plan& plan, std::size_t top) {
+  if (session.options().json) {
+    session.print_json(plan::to_json(plan));
+  } else {
+    session.print(plan_text(plan, top));
+  }
+}
+
 Result<int> run_plan(Session& session, const PlanOptions& options) {
-  plan::Plan made;
   if (options.file.empty()) {
     AK_TRY(stored, stored_plan(session, session.workspace_folder()));
-    made = std::move(stored);
-  } else {
-    AK_TRY(planned, plan_of_trace(session, options.file));
-    made = std::move(planned);
-    AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
-    AK_TRY_VOID(store_plan(workspace, made));
+    print_plan(session, stored, options.top);
+    return 0;
   }
-  if (session.options().json) {
-    session.print_json(plan::to_json(made));
-  } else {
-    session.print(plan_text(made, options.top));
-  }
+  AK_TRY(planned, plan_of_trace(session, options.file));
+  AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
+  AK_TRY_VOID(store_plan(workspace, planned));
+  print_plan(session, planned, options.top);
   return 0;
 }
 

@@ -8,9 +8,12 @@
 #include "autokernel/base/progress.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/selftest_lanes.h"
+#include "autokernel/kernel/spelling.h"
 
 namespace ak::cli {
 namespace {
+
+constexpr std::size_t kGpuLanes = 4;
 
 struct Skipped {
   std::string name, why;
@@ -18,12 +21,17 @@ struct Skipped {
 
 /// Checks that this device cannot show.
 std::vector<Skipped> skipped_checks(const std::string& device) {
-  if (device != "cpu") return {};
-  return {
-      {"audit.code", "needs the CUDA device: it judges PTX (audit.symbols stands for it here)"},
-      {"time.cold", "needs the CUDA device: the caches of the CPU device cannot be flushed"},
-      {"time.keep",
-       "rejects no kernel, here or on the CUDA device: `tune` keeps a winner by it (tests of the campaign)"}};
+  std::vector<Skipped> list = {
+      {"time.cold", "rejects no kernel: it notes a gain that single launches with a cold cache do not show"},
+      {"time.keep", "rejects no kernel: `tune` keeps a winner by it (tests of the campaign)"}};
+  if (device == "cpu") {
+    list.push_back({"audit.code", "needs the CUDA device: it judges PTX (audit.symbols stands for it here)"});
+  } else {
+    list.push_back(
+        {"audit.symbols", "needs the CPU device: it judges native code (audit.code stands for it here)"});
+    list.push_back({"checked.*", "needs the CPU device: CUDA has no checked build"});
+  }
+  return list;
 }
 
 /// Cheats and honest kernels by turns, so that the next candidate in a worker that met a cheat is often an
@@ -100,6 +108,33 @@ std::string selftest_text(const Json& json) {
   return out;
 }
 
+tl::unexpected<Error> unknown_case(const std::string& name, const std::vector<std::string>& names,
+                                   const std::vector<Skipped>& skipped) {
+  for (const Skipped& each : skipped) {
+    if (each.name == name) return usage_error("--only {}: skipped here: {}", name, each.why);
+  }
+  std::vector<std::string> alike;  // what the user may have meant: a part of the name, or nearly it
+  for (const std::string& each : names) {
+    if (each.find(name) != each.npos) alike.push_back(each);
+  }
+  return usage_error(
+      "--only {}: no cheat and no honest kernel has this name; {}", name,
+      alike.empty() ? kernel::spelling_hint(name, names) : "there are " + kernel::joined(alike));
+}
+
+int print_suggestions(Session& session, const std::string& device,
+                      const std::vector<SelftestResult>& results) {
+  Json lists = Json::object();
+  for (const SelftestResult& each : results) {
+    lists[each.name] = each.why;
+    if (!session.options().json) session.print(fmt::format("{}: {}\n", each.name, each.why));
+  }
+  if (session.options().json) {
+    session.print_json({{"schema", 1}, {"device", device}, {"suggested", std::move(lists)}});
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<int> run_selftest(Session& session, const SelftestOptions& options) {
@@ -108,8 +143,9 @@ Result<int> run_selftest(Session& session, const SelftestOptions& options) {
   AK_TRY(cheats, selftest_cheats());
   AK_TRY(honest, selftest_honest());
   std::vector<Skipped> skipped = skipped_checks(device);
+  if (options.suggest) honest.clear();
   std::erase_if(cheats, [&](const SelftestCase& each) {
-    if (each.checks.contains(device)) return false;
+    if (each.checks.contains(device) || options.suggest) return false;
     skipped.push_back(
         {each.name, fmt::format("needs the {} device: {}", device == "cpu" ? "CUDA" : "CPU", each.about)});
     return true;
@@ -117,9 +153,10 @@ Result<int> run_selftest(Session& session, const SelftestOptions& options) {
   SelftestPlan plan;
   plan.cases = by_turns(std::move(cheats), std::move(honest));
   if (!options.only.empty()) {
+    std::vector<std::string> names;
+    for (const SelftestCase& each : plan.cases) names.push_back(each.name);
     std::erase_if(plan.cases, [&](const SelftestCase& each) { return each.name != options.only; });
-    if (plan.cases.empty())
-      return usage_error("--only {}: no cheat and no honest kernel has this name", options.only);
+    if (plan.cases.empty()) return unknown_case(options.only, names, skipped);
   }
   plan.device = device;
   plan.worker = session.worker_command(device);
@@ -127,12 +164,15 @@ Result<int> run_selftest(Session& session, const SelftestOptions& options) {
   plan.families = worker::travelling_families(*registry);
   plan.registry = registry;
   plan.mutate = options.mutate;
-  plan.lanes = std::max(1U, std::thread::hardware_concurrency());
+  plan.suggest = options.suggest;
+  // Drivers make one context after another, so that more lanes on a GPU only disturb each other.
+  plan.lanes = device == "cpu" ? std::max(1U, std::thread::hardware_concurrency()) : kGpuLanes;
   Progress progress("selftest", plan.cases.size(), session.clock(),
                     session.options().quiet ? Progress::Style::kNone : Progress::Style::kAuto);
   AK_TRY(results, run_selftest_cases(
                       plan, [&](std::size_t done, const std::string& name) { progress.update(done, name); }));
   progress.finish();
+  if (options.suggest) return print_suggestions(session, device, results);
   const Json json = selftest_json(device, results, skipped);
   bool good = true;
   for (const SelftestResult& each : results) {

@@ -5,7 +5,9 @@
 #include "autokernel/base/progress.h"
 #include "autokernel/base/text_table.h"
 #include "autokernel/campaign/tune.h"
+#include "autokernel/cli/code_explanation.h"
 #include "autokernel/cli/commands.h"
+#include "autokernel/cli/standing.h"
 #include "autokernel/cli/verdict_text.h"
 #include "autokernel/kernel/space.h"
 #include "autokernel/op/target_file.h"
@@ -135,12 +137,22 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
     AK_TRY(text, kernel::with_defaults(loaded.file, result.best_config));
     AK_TRY_VOID(write_file_atomic(options.file, text));
   }
-  AK_TRY(reports, report::write_reports(workspace));
+  AK_TRY(reports, report::write_reports(workspace, report_options(session, workspace)));
+  Json explained;  // what is kept on a GPU is explained
+  if (result.decision == Decision::kKept && device.kind == "cuda") {
+    AK_TRY(family, registry->find(loaded.target.op));
+    AK_TRY(code, explain_code(session, loaded.file, result.best_config, *family,
+                              loaded.target.problems.front().problem, device));
+    explained = Json::array({std::move(code)});
+  }
   if (session.options().json) {
-    session.print_json(campaign::to_json(result));
+    Json json = campaign::to_json(result);
+    if (!explained.is_null()) json["explain"] = std::move(explained);
+    session.print_json(json);
   } else {
     session.print(tune_text(result, loaded.file.name));
     if (!result.start_failure) session.print(fmt::format("tuned_kernel: {}\n", result.kernel_path));
+    if (!explained.is_null()) session.print(explain_text(explained));
     session.print(fmt::format("report: {}\n", reports.html.string()));
   }
   return result.start_failure ? 1 : 0;

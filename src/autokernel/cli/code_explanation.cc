@@ -1,14 +1,11 @@
 #include "autokernel/cli/code_explanation.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "autokernel/base/file.h"
-#include "autokernel/base/subprocess.h"
 #include "autokernel/cli/compilers.h"
+#include "autokernel/device/cuda/sass.h"
 #include "autokernel/harness/signature.h"
 #include "autokernel/kernel/launch.h"
 
@@ -41,67 +38,6 @@ std::optional<int> access_bytes(std::string_view word) {
   return vector * bits / 8;
 }
 
-std::string_view instruction_class(std::string_view opcode) {
-  const std::string_view root = opcode.substr(0, std::min(opcode.find('.'), opcode.size()));
-  const auto is = [&](std::initializer_list<std::string_view> names) {
-    return std::find(names.begin(), names.end(), root) != names.end();
-  };
-  if (is({"HGMMA", "QGMMA", "IGMMA", "HMMA", "IMMA", "DMMA", "QMMA", "UTCHMMA", "UTCQMMA"})) return root;
-  if (is({"LDG", "STG", "LD", "ST", "RED", "ATOMG", "ATOM", "UBLKCP", "UTMALDG", "UTMASTG", "LDGSTS"}))
-    return "global";
-  if (is({"LDL", "STL"})) return "local";
-  if (is({"LDS", "STS", "LDSM", "STSM", "ATOMS"})) return "shared";
-  if (is({"FFMA", "FADD", "FMUL", "FMNMX", "FSETP", "FSEL"})) return "fp32";
-  if (is({"HFMA2", "HADD2", "HMUL2"})) return "fp16";
-  if (is({"DFMA", "DADD", "DMUL"})) return "fp64";
-  if (is({"MUFU"})) return "special";
-  if (is({"BAR", "SYNCS", "WARPSYNC", "MEMBAR", "DEPBAR", "WARPGROUP"})) return "barriers";
-  if (is({"BRA", "EXIT", "BSSY", "BSYNC", "CALL", "RET"})) return "branches";
-  if (root.starts_with("F2") || root.starts_with("I2")) return "conversions";
-  return "integer and other";
-}
-
-/// Opcodes of `nvdisasm -c` by class; empty where the tool is not found.
-Result<std::map<std::string, int>> instruction_mix(const Binary& binary) {
-  std::map<std::string, int> mix;
-  Result<std::filesystem::path> tool = find_program("nvdisasm");
-  if (!tool) {
-    const char* home = std::getenv("CUDA_HOME");
-    const std::filesystem::path beside =
-        std::filesystem::path(home != nullptr ? home : "/usr/local/cuda") / "bin/nvdisasm";
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(beside, ignored)) return mix;
-    tool = beside;
-  }
-  AK_TRY(folder, TempDir::create("autokernel-explain"));
-  AK_TRY_VOID(write_file_atomic(folder.path() / "kernel.cubin", binary.bytes));
-  AK_TRY(done, run_process({.argv = {tool->string(), "-c", (folder.path() / "kernel.cubin").string()},
-                            .deadline = std::chrono::seconds(20)}));
-  std::string_view text = done.out;
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, std::min(text.find('\n'), text.size()));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const std::size_t address = line.find("/*"), end = line.find("*/");
-    if (address == std::string_view::npos || end == std::string_view::npos || end < address) continue;
-    line.remove_prefix(end + 2);
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t' || line.front() == '{'))
-      line.remove_prefix(1);
-    if (line.starts_with('@')) {  // a predicate
-      line.remove_prefix(std::min(line.find(' '), line.size()));
-      while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
-    }
-    std::size_t length = 0;
-    while (length < line.size() && (std::isupper(static_cast<unsigned char>(line[length])) != 0 ||
-                                    std::isdigit(static_cast<unsigned char>(line[length])) != 0 ||
-                                    line[length] == '.' || line[length] == '_')) {
-      ++length;
-    }
-    if (length < 2 || line.starts_with("NOP")) continue;
-    ++mix[std::string(instruction_class(line.substr(0, length)))];
-  }
-  return mix;
-}
-
 Json widths_json(const std::map<int, int>& widths) {
   Json json = Json::object();
   for (const auto& [bytes, count] : widths) json[std::to_string(bytes)] = count;
@@ -121,6 +57,14 @@ Json entry_json(const LaunchStep& step, const Entry& entry, const DeviceInfo& de
           {"warps_per_multiprocessor", occupancy.warps},
           {"occupancy", occupancy.share},
           {"limiter", occupancy.limiter}};
+}
+
+std::string pairs_text(const Json& object) {
+  std::string text;
+  for (const auto& [key, value] : object.items()) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, value.dump());
+  }
+  return text.empty() ? std::string("none") : text;
 }
 
 std::vector<std::string> matrix_kinds(const std::vector<std::string>& noted) {
@@ -173,53 +117,74 @@ AccessWidths access_widths(std::string_view ptx) {
   return widths;
 }
 
-Result<Json> explain(Session& session, const kernel::KernelFile& file, const Config& config,
-                     const op::Family& family, const Verdict& verdict) {
-  if (verdict.device.kind != "cuda") {
+Result<Json> explain_code(Session& session, const kernel::KernelFile& file, const Config& config,
+                          const op::Family& family, const Problem& problem, const DeviceInfo& device) {
+  if (device.kind != "cuda") {
     return usage_error("--explain: the device {} has no registers or occupancy to tell of; use --device cuda",
-                       verdict.device.name);
+                       device.name);
   }
   AK_TRY(compiler, make_nvrtc(session.options().unsafe_no_sandbox));
+  AK_TRY(source,
+         kernel::make_source(file, config, problem, harness::signature_of(family), device, Build::kTimed));
+  AK_TRY(outcome, compiler->compile(source));
+  if (!outcome.binary) return internal_error("{} no longer compiles", file.name);
+  AK_TRY(plan, kernel::make_plan(file, config, problem, harness::signature_of(family), device));
+  Json entries = Json::array();
+  for (const LaunchStep& step : plan.steps) {
+    for (const Entry& entry : outcome.binary->entries) {
+      if (entry.name == step.entry) entries.push_back(entry_json(step, entry, device));
+    }
+  }
+  const AccessWidths widths = access_widths(outcome.binary->ptx);
+  Json json = {{"size", problem.label()},
+               {"launches", std::move(entries)},
+               {"matrix_instructions", matrix_kinds(outcome.binary->facts.noted)},
+               {"global_load_bytes", widths_json(widths.loads)},
+               {"global_store_bytes", widths_json(widths.stores)}};
+  add_instructions(session, *outcome.binary, json);
+  return json;
+}
+
+void add_instructions(Session& session, const Binary& binary, Json& json) {
+  json["instructions"] = Json::object();
+  const auto settings = session.settings({});
+  const std::filesystem::path tool = cuda::find_nvdisasm(
+      cuda::NvrtcSearch::from_environment(), settings ? settings->get_text("python") : std::string());
+  if (tool.empty()) {
+    json["instructions_missing"] = "nvdisasm was not found: it comes with the CUDA toolkit and with Triton";
+    return;
+  }
+  const auto mix = cuda::instruction_mix(tool, binary);
+  if (mix) {
+    json["instructions"] = *mix;
+  } else {
+    json["instructions_missing"] = mix.error().message;
+  }
+}
+
+std::string instructions_text(const Json& json) {
+  const auto missing = json.find("instructions_missing");
+  if (missing != json.end()) return missing->get<std::string>();
+  return pairs_text(json["instructions"]);
+}
+
+Result<Json> explain(Session& session, const kernel::KernelFile& file, const Config& config,
+                     const op::Family& family, const Verdict& verdict) {
   Json list = Json::array();
   for (const Timing& timing : verdict.timings) {
-    AK_TRY(source, kernel::make_source(file, config, timing.problem, harness::signature_of(family),
-                                       verdict.device, Build::kTimed));
-    AK_TRY(outcome, compiler->compile(source));
-    if (!outcome.binary) return internal_error("{} no longer compiles", file.name);
-    AK_TRY(plan,
-           kernel::make_plan(file, config, timing.problem, harness::signature_of(family), verdict.device));
-    AK_TRY(mix, instruction_mix(*outcome.binary));
-    Json entries = Json::array();
-    for (const LaunchStep& step : plan.steps) {
-      for (const Entry& entry : outcome.binary->entries) {
-        if (entry.name == step.entry) entries.push_back(entry_json(step, entry, verdict.device));
-      }
-    }
-    const AccessWidths widths = access_widths(outcome.binary->ptx);
-    list.push_back({{"size", timing.size},
-                    {"launches", std::move(entries)},
-                    {"matrix_instructions", matrix_kinds(outcome.binary->facts.noted)},
-                    {"global_load_bytes", widths_json(widths.loads)},
-                    {"global_store_bytes", widths_json(widths.stores)},
-                    {"instructions", mix},
-                    {"compulsory_bytes", timing.gbps * timing.time.median_us * 1e3},
-                    {"achieved_gbps", timing.gbps},
-                    {"peak_gbps", timing.peak_gbps},
-                    {"achieved_tflops", timing.tflops},
-                    {"peak_tflops", timing.peak_tflops}});
+    AK_TRY(json, explain_code(session, file, config, family, timing.problem, verdict.device));
+    json["compulsory_bytes"] = timing.gbps * timing.time.median_us * 1e3;
+    json["achieved_gbps"] = timing.gbps;
+    json["peak_gbps"] = timing.peak_gbps;
+    json["achieved_tflops"] = timing.tflops;
+    json["peak_tflops"] = timing.peak_tflops;
+    list.push_back(std::move(json));
   }
   return list;
 }
 
 std::string explain_text(const Json& explained) {
   std::string out;
-  const auto pairs = [](const Json& object) {
-    std::string text;
-    for (const auto& [key, value] : object.items()) {
-      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, value.dump());
-    }
-    return text.empty() ? std::string("none") : text;
-  };
   for (const Json& each : explained) {
     out += fmt::format("\nexplain: {}\n", each["size"].get<std::string>());
     for (const Json& launch : each["launches"]) {
@@ -235,10 +200,10 @@ std::string explain_text(const Json& explained) {
     for (const Json& kind : each["matrix_instructions"])
       kinds += (kinds.empty() ? "" : ", ") + kind.get<std::string>();
     out += fmt::format("  matrix instructions: {}\n", kinds.empty() ? "none" : kinds);
-    out += fmt::format("  global loads by bytes: {}\n", pairs(each["global_load_bytes"]));
-    out += fmt::format("  global stores by bytes: {}\n", pairs(each["global_store_bytes"]));
-    out += each["instructions"].empty() ? std::string("  instructions: nvdisasm was not found\n")
-                                        : fmt::format("  instructions: {}\n", pairs(each["instructions"]));
+    out += fmt::format("  global loads by bytes: {}\n", pairs_text(each["global_load_bytes"]));
+    out += fmt::format("  global stores by bytes: {}\n", pairs_text(each["global_store_bytes"]));
+    out += fmt::format("  instructions: {}\n", instructions_text(each));
+    if (!each.contains("achieved_gbps")) continue;
     out += fmt::format("  compulsory bytes: {:.0f}, at {:.0f} of {:.0f} GB/s; {:.4g} of {:.4g} TFLOP/s\n",
                        each["compulsory_bytes"].get<double>(), each["achieved_gbps"].get<double>(),
                        each["peak_gbps"].get<double>(), each["achieved_tflops"].get<double>(),

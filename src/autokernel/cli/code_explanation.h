@@ -30,7 +30,15 @@ struct AccessWidths {
 };
 AccessWidths access_widths(std::string_view ptx);
 
-/// Explains each timed problem of a verdict.
+/// What the code of one config on one problem of a CUDA device is made of.
+Result<Json> explain_code(Session& session, const kernel::KernelFile& file, const Config& config,
+                          const op::Family& family, const Problem& problem, const DeviceInfo& device);
+
+/// `instructions`, the mix of a cubin's machine code, or `instructions_missing`, why it is not known.
+void add_instructions(Session& session, const Binary& binary, Json& json);
+std::string instructions_text(const Json& json);
+
+/// Explains each timed problem of a verdict, with what it achieved.
 Result<Json> explain(Session& session, const kernel::KernelFile& file, const Config& config,
                      const op::Family& family, const Verdict& verdict);
 std::string explain_text(const Json& explained);

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "autokernel/cli/commands.h"
+#include "autokernel/cli/model_profile.h"
 #include "autokernel/device/cpu/jail_main.h"
 #include "autokernel/device/cuda/nvrtc_child.h"
 
@@ -28,13 +29,15 @@ struct Parsed {
   ExtractOptions extract;
   OptimizeOptions optimize;
   CampaignOptions campaign;
+  RecordOptions record;
   HistoryOptions history;
   OpsOptions ops;
   std::string ops_folder;
   ExplainOptions explain;
   SelftestOptions selftest;
   WorkerOptions worker;
-  std::optional<std::string> strategy, budget, seed, threshold, python;
+  bool no_baselines = false;
+  std::optional<std::string> strategy, budget, seed, threshold;
   /// Those of the four that were given, by the setting's name.
   std::map<std::string, std::string> search_settings() const {
     std::map<std::string, std::string> given;
@@ -151,32 +154,18 @@ void add_tune(CLI::App& app, Parsed& parsed) {
 
 void add_profile(CLI::App& app, Parsed& parsed) {
   CLI::App& profile = subcommand(app, parsed, "profile", "run a PyTorch model under its profiler and plan it",
-                                 [&](Session& s) {
-                                   if (parsed.python) parsed.profile.settings["python"] = *parsed.python;
-                                   return run_profile(s, parsed.profile);
-                                 });
-  profile
-      .add_option("MODEL", parsed.profile.model, "Python file with build(device, dtype) -> (model, inputs)")
-      ->required();
-  profile.add_option("--python", parsed.python,
-                     "interpreter that has PyTorch (default: the setting `python`)");
-  profile.add_option("--torch-device", parsed.profile.torch_device,
-                     "auto, cpu, cuda, cuda:1 (default: auto)");
-  profile.add_option("--dtype", parsed.profile.dtype,
-                     "f32, f16, bf16 (default: bf16 on a GPU, f32 on a CPU)");
-  profile.add_option("--iterations", parsed.profile.iterations, "recorded (default: 1)")
-      ->check(CLI::Range(1, 1000));
-  profile.add_option("--warmup", parsed.profile.warmup, "before them (default: 3)")
-      ->check(CLI::Range(0, 1000));
-  profile.add_flag("--train", parsed.profile.train, "forward and backward pass instead of inference");
-  profile.add_flag("--compile", parsed.profile.compile, "under torch.compile");
+                                 [&](Session& s) { return run_profile(s, parsed.profile); });
+  profile.add_option("MODEL", parsed.profile.model.model.file,
+                     "MODEL.py with build(device, dtype), MODEL.py:Class or MODEL.py:function");
+  add_model_options(profile, parsed.profile.model);
   profile.add_option("--top", parsed.profile.top, "rows to print (default: 20)")->check(CLI::PositiveNumber);
 }
 
 void add_planning(CLI::App& app, Parsed& parsed) {
   CLI::App& plan = subcommand(app, parsed, "plan", "rank what is worth optimizing in a torch.profiler trace",
                               [&](Session& s) { return run_plan(s, parsed.plan); });
-  plan.add_option("TRACE", parsed.plan.file, "trace, .json or .json.gz (default: the plan of the workspace)");
+  plan.add_option("TRACE", parsed.plan.file,
+                  "trace, .json or .json.gz, or a profile.json (default: the plan of the workspace)");
   plan.add_option("--top", parsed.plan.top, "rows to print (default: 20)")->check(CLI::PositiveNumber);
   CLI::App& extract = subcommand(app, parsed, "extract",
                                  "make targets of the plan's first sites: targets/<id>/ in the workspace",
@@ -189,13 +178,19 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
       subcommand(app, parsed, "optimize",
                  "the main job: plan, extract the first sites, tune each in Amdahl order", [&](Session& s) {
                    parsed.optimize.settings = parsed.search_settings();
+                   if (parsed.no_baselines) parsed.optimize.settings["baseline"] = "false";
+                   if (!parsed.optimize.model.python.empty())
+                     parsed.optimize.settings["python"] = parsed.optimize.model.python;
                    return run_optimize(s, parsed.optimize);
                  });
-  optimize.add_option("TRACE", parsed.optimize.model,
-                      "torch.profiler trace, .json or .json.gz (default: the plan of the workspace)");
+  optimize.add_option("MODEL", parsed.optimize.file,
+                      "MODEL.py:NAME as of profile, a trace, a profile.json (default: the workspace's plan)");
+  add_model_options(optimize, parsed.optimize.model);
   optimize.add_option("--top", parsed.optimize.top, "how many sites (default: 5)")
       ->check(CLI::PositiveNumber);
   add_search(optimize, parsed, "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");
+  optimize.add_flag("--no-baselines", parsed.no_baselines,
+                    "do not time PyTorch: nothing is compared with it, no time of the model is projected");
   CLI::App& status =
       subcommand(app, parsed, "status", "the campaign's targets: what was reached, what was left and why",
                  [&](Session& s) { return run_status(s, parsed.campaign); });
@@ -203,6 +198,16 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
   CLI::App& next = subcommand(app, parsed, "next", "the target that the campaign would take next",
                               [&](Session& s) { return run_next(s, parsed.campaign); });
   next.add_option("--top", parsed.campaign.top, "how many sites (default: 5)")->check(CLI::PositiveNumber);
+}
+
+void add_record(CLI::App& app, Parsed& parsed) {
+  CLI::App& record =
+      subcommand(app, parsed, "record",
+                 "measure an edited kernel.cu of the workspace against what there was: keep or revert",
+                 [&](Session& s) { return run_record(s, parsed.record); });
+  record.add_option("--target", parsed.record.target,
+                    "whose kernel.cu was edited (default: the only one that was)");
+  record.add_option("--note", parsed.record.note, "why it should be faster, for the history");
 }
 
 void add_history(CLI::App& app, Parsed& parsed) {
@@ -240,6 +245,8 @@ void add_about(CLI::App& app, Parsed& parsed) {
                                   [&](Session& s) { return run_selftest(s, parsed.selftest); });
   selftest.add_flag("--mutate", parsed.selftest.mutate,
                     "prove each cheat's list of checks: with the first off, the next must catch it");
+  selftest.add_flag("--suggest", parsed.selftest.suggest,
+                    "print, for each cheat, the checks that fire on this device one after another");
   selftest.add_option("--only", parsed.selftest.only, "one cheat or honest kernel, by its name");
 }
 
@@ -272,7 +279,7 @@ int exit_code(ErrorCode code) {
 }
 
 int unknown_command(const CLI::App& app, std::string_view word) {
-  constexpr std::string_view kPlanned[] = {"run",    "record", "revert", "prompt", "init",
+  constexpr std::string_view kPlanned[] = {"run",    "revert", "prompt", "init",
                                            "verify", "ship",   "replay", "mcp"};
   bool planned = std::find(std::begin(kPlanned), std::end(kPlanned), word) != std::end(kPlanned);
   std::string known;
@@ -303,6 +310,7 @@ int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted
   add_profile(app, parsed);
   add_planning(app, parsed);
   add_campaign(app, parsed);
+  add_record(app, parsed);
   add_history(app, parsed);
   add_about(app, parsed);
   add_workers(app, parsed);

@@ -9,6 +9,7 @@
 
 #include "autokernel/cli/session.h"
 #include "autokernel/kernel/kernel_file.h"
+#include "autokernel/torch/profile_model.h"
 
 namespace ak::cli {
 
@@ -70,19 +71,25 @@ struct TuneOptions {
 Result<int> run_tune(Session& session, const TuneOptions& options);
 
 struct PlanOptions {
-  std::string file;      ///< a trace; empty: the plan of the workspace
+  std::string file;      ///< a trace or profile.json; empty: the plan of the workspace
   std::size_t top = 20;  ///< rows of text
 };
 Result<int> run_plan(Session& session, const PlanOptions& options);
 
-struct ProfileOptions {
-  std::string model;                            ///< a Python file with build(device, dtype)
-  std::map<std::string, std::string> settings;  ///< python
-  std::string torch_device, dtype;              ///< empty: auto
+/// A model of PyTorch and how to run it: profile, optimize.
+struct ModelOptions {
+  torch::ModelSpec model;
+  std::string python, torch_device, dtype;  ///< empty: the setting, auto
+  std::string export_trace;                 ///< the trace is copied there
   int iterations = 1;
   int warmup = 3;
   bool train = false;
   bool compile = false;
+  bool no_graph = false;
+};
+
+struct ProfileOptions {
+  ModelOptions model;
   std::size_t top = 20;
 };
 Result<int> run_profile(Session& session, const ProfileOptions& options);
@@ -93,8 +100,9 @@ struct ExtractOptions {
 Result<int> run_extract(Session& session, const ExtractOptions& options);
 
 struct OptimizeOptions {
-  std::string model;                            ///< a trace; empty: goes on with the plan of the workspace
-  std::size_t top = 5;                          ///< sites
+  std::string file;     ///< a trace, profile.json or model; empty: the workspace's plan
+  ModelOptions model;   ///< how a model is run
+  std::size_t top = 5;  ///< sites
   std::map<std::string, std::string> settings;  ///< flags: strategy, budget, seed, threshold
 };
 Result<int> run_optimize(Session& session, const OptimizeOptions& options);
@@ -105,9 +113,15 @@ struct CampaignOptions {
 Result<int> run_status(Session& session, const CampaignOptions& options);
 Result<int> run_next(Session& session, const CampaignOptions& options);
 
+struct RecordOptions {
+  std::string target;  ///< empty: the only one that was edited
+  std::string note;    ///< why the edit should be faster
+};
+Result<int> run_record(Session& session, const RecordOptions& options);
+
 struct HistoryOptions {
   std::string target, tag;
-  std::int64_t experiment = 0;
+  std::string experiment;  ///< its number
 };
 Result<int> run_log(Session& session, const HistoryOptions& options);
 Result<int> run_show(Session& session, const HistoryOptions& options);
@@ -132,8 +146,9 @@ Result<int> run_doctor(Session& session);
 Result<int> run_config(Session& session);
 
 struct SelftestOptions {
-  bool mutate = false;  ///< prove each cheat's list of checks
-  std::string only;     ///< one case by name
+  bool mutate = false;   ///< prove each cheat's list of checks
+  bool suggest = false;  ///< print what each cheat's list would be on this device
+  std::string only;      ///< one case by name
 };
 Result<int> run_selftest(Session& session, const SelftestOptions& options);
 

@@ -13,9 +13,15 @@
 
 namespace ak::cli {
 
+/// What the id of a target ends with whose problems were reduced for the CPU device.
+inline constexpr const char* kRehearsal = "_rehearsal";
+
+/// `file` is a trace, or the profile.json beside one.
 Result<plan::Plan> plan_of_trace(Session& session, const std::string& file);
 /// The plan of the workspace in `folder`; none yet is a usage error that says how to make one.
 Result<plan::Plan> stored_plan(Session& session, const std::filesystem::path& folder);
+/// The first `top` sites, or all as JSON.
+void print_plan(Session& session, const plan::Plan& plan, std::size_t top);
 Status store_plan(const ledger::Workspace& workspace, const plan::Plan& plan);
 
 /// The plan's first `top` worthwhile sites as targets of the workspace; an edited kernel.cu stays. A site

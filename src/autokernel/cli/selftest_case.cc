@@ -43,16 +43,17 @@ Status read_checks(const TomlDocument& document, const std::string& device, Self
 
 Status read_key(const TomlDocument& document, const std::string& key, const Json& value,
                 SelftestCase& planted) {
-  if (key == "dims") {
+  if (key == "dims" || key == "cuda_dims") {
     AK_TRY(dims, strings(document, key));
-    planted.dims = std::move(dims);
+    (key == "dims" ? planted.dims : planted.cuda_dims) = std::move(dims);
     return {};
   }
   if (key == "cpu" || key == "cuda") return read_checks(document, key, planted);
   if (key == "about" && value.is_string()) {
     planted.about = value.get<std::string>();
-  } else if (key == "kind" && value.is_string() && failure_kind_from_name(value.get<std::string>())) {
-    planted.kind = value.get<std::string>();
+  } else if ((key == "kind" || key == "cuda_kind") && value.is_string() &&
+             failure_kind_from_name(value.get<std::string>())) {
+    (key == "kind" ? planted.kind : planted.cuda_kind) = value.get<std::string>();
   } else if (key == "runs" && value.is_boolean()) {
     planted.runs = value.get<bool>();
   } else if (key == "hangs" && value.is_boolean()) {
@@ -105,12 +106,13 @@ Result<SelftestCase> parse_selftest_case(const EmbeddedFile& file) {
 Result<std::vector<SelftestCase>> selftest_cheats() { return parse_all(embed::selftest_cheats()); }
 Result<std::vector<SelftestCase>> selftest_honest() { return parse_all(embed::selftest_honest()); }
 
-Result<harness::Job> selftest_job(const SelftestCase& planted, const op::Registry& registry) {
+Result<harness::Job> selftest_job(const SelftestCase& planted, const std::string& device,
+                                  const op::Registry& registry) {
   harness::Job job;
   AK_TRY(file, kernel::parse(planted.text, planted.name + ".cu"));
   AK_TRY(family, registry.find(file.op));
   job.target.op = file.op;
-  for (const std::string& dims : planted.dims) {
+  for (const std::string& dims : planted.dims_on(device)) {
     AK_TRY(size, op::parse_size(*family, dims));
     for (DType dtype : file.dtypes) {
       AK_TRY(problem, op::make_problem(*family, size, dtype));

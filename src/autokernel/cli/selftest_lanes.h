@@ -21,6 +21,7 @@ struct SelftestResult {
   bool wrong = false;          ///< its first failure is of the kind `wrong`
   std::optional<bool> proved;  ///< of cheats, with --mutate
   std::string why;             ///< of what is not good or not proved
+  bool disturbed = false;      ///< ... because of a check of time, which other lanes may have upset
   double judge_s = 0;          ///< of the first verdict, without compiling
 };
 
@@ -31,6 +32,7 @@ struct SelftestPlan {
   std::vector<worker::FamilyFiles> families;
   const op::Registry* registry = nullptr;
   bool mutate = false;
+  bool suggest = false;  ///< cheats alone; `why` of a result is the list that it would need on this device
   std::size_t lanes = 1;
 };
 

@@ -150,9 +150,15 @@ Result<std::unique_ptr<worker::Pool>> Session::start_pool() {
   return worker::Pool::start(std::move(options));
 }
 
-Result<std::optional<torch::Baselines>> Session::baselines(const DeviceInfo& device) const {
-  AK_TRY(values, settings({}));
-  if (device.kind == "cpu" || !values.get_switch("baseline")) return std::optional<torch::Baselines>();
+void Session::note_once(const std::string& note) {
+  if (noted_.insert(note).second) log_.info("{}", note);
+}
+
+Result<std::optional<torch::Baselines>> Session::baselines(
+    const DeviceInfo& device, const std::map<std::string, std::string>& flags) const {
+  AK_TRY(values, settings(flags));
+  if (device.kind == "cpu" || !options_.worker.empty() || !values.get_switch("baseline"))
+    return std::optional<torch::Baselines>();
   torch::BaselineOptions options;
   options.python = values.get_text("python");
   options.cache = cache_directory();

@@ -3,7 +3,9 @@
 // demand, so that `autokernel ops` starts no worker and `autokernel log` needs no compiler.
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,8 @@ class Session {
   const GlobalOptions& options() const { return options_; }
   const Clock& clock() const { return clock_; }
   Log& log() { return log_; }
+  /// A note that several steps of a command would make, once.
+  void note_once(const std::string& note);
   const std::atomic<bool>& stop() const { return stop_; }
 
   Result<const op::Registry*> registry();
@@ -47,9 +51,10 @@ class Session {
   /// What --device and the settings say; "auto" is "cuda" where an NVIDIA driver is at work, else "cpu".
   Result<std::string> device_kind() const;
   Result<std::unique_ptr<worker::Pool>> start_pool();
-  /// PyTorch's times on this device; nullopt on the CPU device (its kernels are not for speed) and where the
-  /// setting `baseline` is off.
-  Result<std::optional<torch::Baselines>> baselines(const DeviceInfo& device) const;
+  /// PyTorch's times on this device; nullopt on the CPU device (its kernels are not for speed), with --worker
+  /// (it may be elsewhere) and where the setting `baseline` is off. `flags` as for settings().
+  Result<std::optional<torch::Baselines>> baselines(
+      const DeviceInfo& device, const std::map<std::string, std::string>& flags = {}) const;
   std::vector<std::string> worker_command(const std::string& device) const;
 
   /// Results go to standard output, everything else to standard error.
@@ -62,6 +67,7 @@ class Session {
   SystemClock clock_;
   Log log_;
   std::unique_ptr<op::Registry> registry_;
+  std::set<std::string> noted_;
 };
 
 /// Constructs the device and compiler of a kind ("cpu", "cuda", "cuda:1"), for runners. The sandbox is off

@@ -3,6 +3,7 @@
 
 #include "autokernel/base/file.h"
 #include "autokernel/cli/commands.h"
+#include "autokernel/cli/planning.h"
 #include "autokernel/harness/signature.h"
 #include "autokernel/harness/sizes.h"
 #include "autokernel/kernel/space.h"
@@ -120,11 +121,26 @@ Result<Target> rehearsal(Session& session, const op::Family& family, const kerne
     if (each.problem.label() == before) continue;
     reduced = true;
     if (each.role != Role::kPrimary) continue;
-    session.log().info("rehearsal: {} is too large for this device, {} stands for it", before,
-                       each.problem.label());
+    session.note_once(fmt::format("rehearsal: {} is too large for this device, {} stands for it", before,
+                                  each.problem.label()));
   }
-  if (reduced) target.id += "_rehearsal";
+  if (reduced) target.id += kRehearsal;
   return target;
+}
+
+/// Of the target.toml in the file's folder; nullopt: there is none.
+Result<std::optional<Target>> target_beside(const std::string& path, const std::string& op,
+                                            const op::Registry& registry) {
+  const fs::path beside = fs::path(path).parent_path() / "target.toml";
+  std::error_code ignored;
+  if (!fs::exists(beside, ignored)) return std::optional<Target>();
+  AK_TRY(text, read_file(beside));
+  AK_TRY(target, op::parse_target(text, beside.string(), registry));
+  if (target.op != op) {
+    return usage_error("{} is a target of op `{}`, {} a kernel of `{}`: a target's kernel keeps its op",
+                       beside.string(), target.op, path, op);
+  }
+  return std::optional(std::move(target));
 }
 
 }  // namespace
@@ -142,26 +158,25 @@ Result<LoadedKernel> load_kernel(Session& session, const std::string& path, cons
     return usage_error("--op {}: {} is of op `{}`", op, path, file.op);
   }
   AK_TRY(family, registry->find(op));
-  AK_TRY_VOID(kernel::check_against(file, harness::signature_of(*family)));
-  AK_TRY(dtypes, chosen_dtypes(options.dtypes, file));
   if (!options.dims.empty() && !options.sizes.empty())
     return usage_error("--dims and --sizes exclude each other");
+  std::optional<Target> beside;
+  if (options.dims.empty() && options.sizes.empty() && options.dtypes.empty()) {
+    AK_TRY(found, target_beside(path, op, *registry));
+    beside = std::move(found);
+  }
+  AK_TRY_VOID(kernel::check_against(file, harness::signature_of(*family)));
+  AK_TRY(dtypes, chosen_dtypes(options.dtypes, file));
   LoadedKernel loaded{std::move(file), {}};
-  fs::path beside = fs::path(path).parent_path() / "target.toml";
   if (!options.dims.empty()) {
     AK_TRY(target, target_of_dims(*family, options, dtypes));
     loaded.target = std::move(target);
-  } else if (options.sizes.empty() && options.dtypes.empty() && fs::exists(beside)) {
-    AK_TRY(text, read_file(beside));
-    AK_TRY(target, op::parse_target(text, beside.string(), *registry));
-    if (target.op != op)
-      return usage_error("{} is a target of op `{}`, {} a kernel of `{}`", beside.string(), target.op, path,
-                         op);
+  } else if (beside) {
     if (device.kind == "cpu") {
-      AK_TRY(reduced, rehearsal(session, *family, loaded.file, std::move(target), device));
+      AK_TRY(reduced, rehearsal(session, *family, loaded.file, std::move(*beside), device));
       loaded.target = std::move(reduced);
     } else {
-      loaded.target = std::move(target);
+      loaded.target = std::move(*beside);
     }
   } else {
     std::string set = !options.sizes.empty() ? options.sizes : device.kind == "cpu" ? "sweep" : "primary";

@@ -165,7 +165,10 @@ std::string compare_text(const Verdict& verdict, const std::string& incumbent, c
                    fmt::format("{:.3f}..{:.3f}", timing.versus->ci_low, timing.versus->ci_high)});
   }
   return fmt::format("A: {}\nB: {}\ncorrectness: PASS\ndevice: {} ({})\n\n{}", incumbent, candidate,
-                     verdict.device.name, verdict.device.kind, table.plain());
+                     verdict.device.name, verdict.device.kind, table.plain()) +
+         "\nnote: A / B is the median of the ratios of paired rounds, free of clock drift; the quotient of "
+         "the two "
+         "medians beside it may differ\n";
 }
 
 }  // namespace ak::cli

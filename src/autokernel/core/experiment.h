@@ -34,11 +34,14 @@ enum class Decision { kRunning, kKept, kReverted, kAmbiguous, kFailed, kStart };
 std::string_view name(Decision decision);  ///< "running", "kept", ...
 std::optional<Decision> decision_from_name(std::string_view name);
 
+inline constexpr std::string_view kStartProposer = "start";
+inline constexpr std::string_view kEditProposer = "edit";
+
 struct Experiment {
   std::int64_t id = 0;  ///< number shown to users, from 1, set by the ledger
   std::string target;
   std::string tag;          ///< campaign tag
-  std::string proposer;     ///< "start", "tune:annealing", "agent:<name>", "human"
+  std::string proposer;     ///< "start", "edit" (of a person or an agent), "tune:annealing"
   std::string description;  ///< one line
   std::string kernel_hash;
   std::string commit;  ///< git object id; empty until committed

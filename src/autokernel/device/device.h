@@ -45,7 +45,8 @@ struct BufferSpec {
   Guard guard = Guard::kRedZone;
   std::uint32_t alignment = 256;  ///< of the start; a power of two
   std::uint32_t skew =
-      0;  ///< extra offset, a multiple of the alignment that the family declares (place.vary)
+      0;               ///< extra offset, a multiple of the alignment that the family declares (place.vary)
+  std::string name{};  ///< for messages, e.g. "`x`"; empty: none
 };
 
 struct BufferRef {

@@ -20,7 +20,11 @@ Result<device::Launch> bind(const LaunchStep& step, device::ModuleId module, con
   for (const LaunchArg& arg : step.args) {
     if (const auto* tensor = std::get_if<TensorArg>(&arg)) {
       std::optional<device::BufferRef> ref = lookup(tensor->tensor);
-      launch.args.push_back(ref ? device::Arg(*ref) : device::Arg(device::NullPointer{}));
+      if (ref) {
+        launch.args.emplace_back(*ref);
+      } else {
+        launch.args.emplace_back(device::NullPointer{});
+      }
     } else if (std::holds_alternative<NullArg>(arg)) {
       launch.args.push_back(device::NullPointer{});
     } else if (const auto* map = std::get_if<TensorMapArg>(&arg)) {
@@ -52,7 +56,8 @@ Result<device::TensorMap> tensor_map_of(const TensorMapPlan& plan, device::Buffe
 Result<Workspaces> Workspaces::allocate(device::Device& device, const LaunchPlan& plan) {
   Workspaces workspaces;
   for (const WorkspacePlan& each : plan.workspaces) {
-    AK_TRY(buffer, DeviceBuffer::allocate(device, {.bytes = each.bytes}));
+    AK_TRY(buffer, DeviceBuffer::allocate(
+                       device, {.bytes = each.bytes, .name = fmt::format("the workspace `{}`", each.name)}));
     workspaces.items_.push_back({each, std::move(buffer)});
   }
   return workspaces;

@@ -25,6 +25,10 @@ struct Limits {
   std::uint64_t multi_draw_elements = std::uint64_t{1} << 24;  ///< above: one draw (DESIGN section 6)
   /// Rotating sets of timed rounds: enough to exceed the caches four times, within these bounds.
   std::size_t fewest_sets = 4, most_sets = 4;
+  /// What sets and the truth of their contents may take of the device's memory in timed rounds. Where one
+  /// truth for each set does not fit, all sets of a round hold the same contents, computed anew for every
+  /// group of rounds.
+  double timed_memory_share = 0.7;
   /// Groups of timed rounds: at least and at most.
   std::size_t fewest_groups = 3, most_groups = 24;
   std::chrono::milliseconds launch_deadline{10'000};  ///< of one launch

@@ -56,6 +56,7 @@ Result<DataSet> DataSet::allocate(device::Device& device, const op::Family& fami
     spec.guard = placement.guard;
     spec.alignment = tensor->alignment;
     spec.skew = placement.skew * tensor->alignment;
+    spec.name = fmt::format("`{}`", tensor->name);
     Result<DeviceBuffer> buffer = DeviceBuffer::allocate(device, spec);
     if (!buffer) {
       return tl::unexpected(std::move(buffer).error().with_context(

@@ -6,6 +6,7 @@
 #include "autokernel/embed/harness_kernels.h"
 #include "autokernel/harness/device_buffer.h"
 #include "autokernel/harness/trusted_kernels.h"
+#include "autokernel/roofline/gpu_table.h"
 
 namespace ak::harness {
 namespace {
@@ -153,6 +154,8 @@ Result<roofline::Peaks> measure_device_peaks(device::Device& device, device::Com
   peaks.date = iso_time(clock.wall());
   AK_TRY_VOID(measure_bandwidth(meter, device, peaks));
   AK_TRY_VOID(measure_rates(meter, device, peaks));
+  AK_TRY(table, roofline::GpuTable::embedded());
+  table.bound_unmeasured_rates(device.info(), peaks);
   constexpr std::uint32_t kEmpty = 64;
   AK_TRY(nothing, meter.launch("ak_peak_nothing", 1, 32, {}));
   AK_TRY(launch_us, meter.best_us(std::vector<device::Step>(kEmpty, nothing), kEmpty));

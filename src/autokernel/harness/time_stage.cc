@@ -12,9 +12,26 @@ namespace {
 
 constexpr double kImpossible = 0.97;  ///< of the floor; DESIGN section 6
 constexpr int kAsksBeforeImpossible = 4;
+constexpr double kNotedGain = 0.05;  // of time.cold: smaller ones are noise of five single launches
+constexpr double kSharedGain =
+    0.25;  // a gain in one kind of timing shows at least so much of it in the other
 // A copy of less is mostly its own launch: 8 KiB at 11 GB/s on a CPU whose caches give 5 times that, which
 // made an honest kernel of one thread "impossible". What fits a smaller footprint is no slower than this one.
 constexpr std::uint64_t kWorthACopy = std::uint64_t{1} << 20;
+
+/// time.cold: the candidate beats the incumbent in rotating rounds or in single cold launches, but not in
+/// both.
+std::optional<std::string> one_sided_gain(const Timing& timing, const TimedRounds& rounds) {
+  if (!timing.versus || rounds.cold_us.empty() || rounds.incumbent_cold_us.empty()) return std::nullopt;
+  const double rotated = timing.versus->ratio - 1;
+  const double cold = stats::median(rounds.incumbent_cold_us) / stats::median(rounds.cold_us) - 1;
+  const double gain = std::max(rotated, cold), other = std::min(rotated, cold);
+  if (gain < kNotedGain || other > kSharedGain * gain) return std::nullopt;
+  return fmt::format(
+      "{}: {:+.1f} % in rotating rounds, {:+.1f} % in single launches with a cold cache: the "
+      "gain depends on what the caches hold",
+      timing.size, 100 * rotated, 100 * cold);
+}
 
 }  // namespace
 
@@ -49,6 +66,9 @@ Outcome Pipeline::time_problem(const TargetProblem& target_problem, const op::Dr
   const auto& rounds = std::get<TimedRounds>(timed);
   verdict_.flags.insert(verdict_.flags.end(), rounds.flags.begin(), rounds.flags.end());
   AK_TRY(timing, make_timing(target_problem, rounds));
+  if (context_.checks.on("time.cold")) {
+    if (auto flag = one_sided_gain(timing, rounds)) verdict_.flags.push_back(std::move(*flag));
+  }
   AK_TRY_VOID(measure_floor(timing, rounds.execution_bytes, rounds.sets));
   verdict_.timings.push_back(std::move(timing));
   return std::optional<Failure>();

@@ -1,9 +1,9 @@
 #include "autokernel/harness/timer.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "autokernel/harness/comparison.h"
+#include "autokernel/stats/summary.h"
 
 namespace ak::harness {
 namespace {
@@ -43,6 +43,8 @@ class RotatingTimer {
   };
   Status bind_sets(const Prepared& prepared, std::vector<BoundSet>& into);
   Status add_content();
+  /// New contents in the place of old ones, and the truth for them.
+  Status renew(Content& content);
   /// Are executions so long that a round needs only one? Tries one, then makes the contents.
   Outcome plan_rounds(TimedRounds& result);
   Result<device::Round> round(const std::vector<BoundSet>& bound, std::span<const Use> uses,
@@ -56,9 +58,9 @@ class RotatingTimer {
   std::vector<std::vector<Use>> pick_uses(std::size_t rounds);
   std::size_t sets_in_round() const { return one_at_a_time_ ? 1 : sets_.size(); }
   std::size_t wanted_sets(std::uint64_t set_bytes) const;
-  /// How many contents beyond the sets the memory allows.
-  std::size_t extra_contents() const;
-  Outcome run_cold(TimedRounds& result);
+  /// How many contents are kept at once: more than a round has sets, as many, or one for all.
+  std::size_t wanted_contents() const;
+  Outcome run_cold(const BoundSet& set, std::vector<double>& cold_us);
   void note_throttling(const device::TimeOutcome& outcome, TimedRounds& result) const;
   /// time.clock: the host's clock and the device's agree.
   std::optional<Failure> check_clock(TimedRounds& result) const;
@@ -89,14 +91,17 @@ Status RotatingTimer::bind_sets(const Prepared& prepared, std::vector<BoundSet>&
 
 Status RotatingTimer::add_content() {
   AK_TRY(truth, Truth::allocate(context_.device, context_.family, request_.problem));
-  std::uint64_t seed = context_.seeds.next();
-  AK_TRY(steps, input_steps(context_, request_.problem, sets_[0], request_.draw, nullptr, seed));
-  AK_TRY(reference, references_.steps(context_.family, request_.problem, sets_[0], truth,
+  contents_.push_back({0, std::move(truth)});
+  return renew(contents_.back());
+}
+
+Status RotatingTimer::renew(Content& content) {
+  content.seed = context_.seeds.next();
+  AK_TRY(steps, input_steps(context_, request_.problem, sets_[0], request_.draw, nullptr, content.seed));
+  AK_TRY(reference, references_.steps(context_.family, request_.problem, sets_[0], content.truth,
                                       References::Wanted::kReference));
   steps.insert(steps.end(), reference.begin(), reference.end());
-  AK_TRY_VOID(run_trusted(context_, steps));
-  contents_.push_back({seed, std::move(truth)});
-  return {};
+  return run_trusted(context_, steps);
 }
 
 Status RotatingTimer::prepare() {
@@ -129,15 +134,21 @@ std::size_t RotatingTimer::wanted_sets(std::uint64_t set_bytes) const {
   return std::clamp<std::uint64_t>(wanted, context_.limits.fewest_sets, context_.limits.most_sets);
 }
 
-std::size_t RotatingTimer::extra_contents() const {
-  const std::uint64_t needed =
-      sets_.size() * sets_[0].bytes() + (sets_in_round() + kExtraContents) * contents_[0].truth.bytes();
-  return needed <= context_.device.info().memory_bytes / 10 * 7 ? kExtraContents : 0;
+std::size_t RotatingTimer::wanted_contents() const {
+  const double memory =
+      static_cast<double>(context_.device.info().memory_bytes) * context_.limits.timed_memory_share;
+  const auto fits = [&](std::size_t contents) {
+    return static_cast<double>(sets_.size() * sets_[0].bytes() + contents * contents_[0].truth.bytes()) <=
+           memory;
+  };
+  const std::size_t least = std::max<std::size_t>(2, sets_in_round());
+  if (fits(least + kExtraContents)) return least + kExtraContents;
+  return fits(least) ? least : 1;
 }
 
 std::vector<std::vector<RotatingTimer::Use>> RotatingTimer::pick_uses(std::size_t rounds) {
-  std::vector<std::size_t> order(contents_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order(std::max(contents_.size(), sets_in_round()));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i % contents_.size();
   context_.seeds.shuffle(order);
   std::vector<std::vector<Use>> uses(rounds);
   if (!one_at_a_time_) {
@@ -162,7 +173,7 @@ Outcome RotatingTimer::plan_rounds(TimedRounds& result) {
     if (failed) return failed;
     one_at_a_time_ = longest_us_ > kLongUs;
   }
-  const std::size_t wanted = std::max<std::size_t>(2, sets_in_round() + extra_contents());
+  const std::size_t wanted = wanted_contents();
   while (contents_.size() < wanted) AK_TRY_VOID(add_content());
   return std::optional<Failure>();
 }
@@ -227,6 +238,8 @@ Outcome RotatingTimer::run_group(WarmUp warm_up, TimedRounds& result) {
   std::vector<bool> incumbent = {false, false};
   if (request_.incumbent != nullptr) incumbent = {true, false, false, true};
   if (warm_up == WarmUp::kYes) incumbent.resize(incumbent.size() / 2);
+  // Else contents differ within a group; one that was just made is new already.
+  if (contents_.size() == 1 && warm_up == WarmUp::kNo) AK_TRY_VOID(renew(contents_[0]));
   const std::vector<std::vector<Use>> uses = pick_uses(incumbent.size());
   std::vector<device::Round> rounds;
   for (std::size_t k = 0; k < incumbent.size(); ++k) {
@@ -287,17 +300,21 @@ Result<TimedOutcome> RotatingTimer::run() {
                             request_.problem.label())});
   }
   if (auto failed = check_clock(result)) return TimedOutcome(std::move(*failed));
-  AK_TRY(failed, run_cold(result));
+  AK_TRY(failed, run_cold(candidate_[0], result.cold_us));
   if (failed) return TimedOutcome(std::move(*failed));
+  if (request_.incumbent != nullptr) {
+    AK_TRY(fault, run_cold(incumbent_[0], result.incumbent_cold_us));
+    if (fault) return TimedOutcome(std::move(*fault));
+  }
   return TimedOutcome(std::move(result));
 }
 
 /// One execution at a time, each after a read flush of L2.
-Outcome RotatingTimer::run_cold(TimedRounds& result) {
+Outcome RotatingTimer::run_cold(const BoundSet& set, std::vector<double>& cold_us) {
   if (!context_.device.info().cold_cache) return std::optional<Failure>();
   device::Round round;
   round.before.push_back(device::Scrub{device::Scrub::What::kL2});
-  round.timed = candidate_[0].timed;
+  round.timed = set.timed;
   const std::vector<device::Round> rounds(one_at_a_time_ ? 1 : kColdRounds, round);
   AK_TRY(outcome, context_.device.time(
                       rounds, {context_.limits.round_deadline, std::chrono::minutes(2), kColdRounds}));
@@ -305,7 +322,7 @@ Outcome RotatingTimer::run_cold(TimedRounds& result) {
     return std::optional(Failure{Stage::kTime, outcome.fault->kind, outcome.fault->check,
                                  fmt::format("{}: {}", request_.problem.label(), outcome.fault->message)});
   }
-  for (const device::RoundTime& each : outcome.rounds) result.cold_us.push_back(each.us);
+  for (const device::RoundTime& each : outcome.rounds) cold_us.push_back(each.us);
   return std::optional<Failure>();
 }
 
@@ -319,19 +336,21 @@ void RotatingTimer::note_throttling(const device::TimeOutcome& outcome, TimedRou
 
 std::optional<Failure> RotatingTimer::check_clock(TimedRounds& result) const {
   if (!context_.checks.on("time.clock") || clock_ratios_.empty()) return std::nullopt;
-  std::vector<double> ratios = clock_ratios_;
-  std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2),
-                   ratios.end());
-  const double ratio = ratios[ratios.size() / 2];
-  const std::string what =
-      fmt::format("{}: by the host's clock a round takes {:.3g} times what the device's clock says",
-                  request_.problem.label(), ratio);
-  if (ratio > kClockAlarm) {
+  const auto what = [&](std::string_view which, double ratio) {
+    return fmt::format("{}: by the host's clock {} takes {:.3g} times what the device's clock says",
+                       request_.problem.label(), which, ratio);
+  };
+  // A timer that lies does so in every round; a device that others use as well is late in some.
+  const double least = *std::min_element(clock_ratios_.begin(), clock_ratios_.end());
+  if (least > kClockAlarm) {
     return Failure{Stage::kTime, FailureKind::kImplausible, "time.clock",
-                   what + ": the device's timer is not to be trusted"};
+                   what("even the best round", least) +
+                       ": the device's timer is not to be trusted (or others keep the device busy)"};
   }
   // The cpu device has no second clock: there the difference is the cost of a launch, which is subtracted.
-  if (ratio > kClockNoted && context_.device.info().kind != "cpu") result.flags.push_back(what);
+  const double median = stats::median(clock_ratios_);
+  if (median > kClockNoted && context_.device.info().kind != "cpu")
+    result.flags.push_back(what("a round", median));
   return std::nullopt;
 }
 

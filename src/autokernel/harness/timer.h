@@ -16,6 +16,7 @@ namespace ak::harness {
 struct TimedRounds {
   std::vector<double> candidate_us, incumbent_us;  ///< per round; paired when there is an incumbent
   std::vector<double> cold_us;                     ///< single launches after a read flush
+  std::vector<double> incumbent_cold_us;           ///< the same of the incumbent
   std::vector<std::string> flags;
   std::uint64_t footprint_bytes = 0;  ///< of all rotating sets
   std::uint64_t execution_bytes = 0;  ///< inputs, outputs and workspaces of one execution

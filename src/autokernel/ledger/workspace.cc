@@ -47,6 +47,9 @@ std::string commit_message(const Experiment& e) {
   return message;
 }
 
+/// Hash of the kernel that a target was made with.
+std::string origin_key(const std::string& target) { return "origin/" + target; }
+
 /// The process that the lock's file names is gone.
 bool holder_is_dead(const fs::path& lock_file) {
   const auto text = read_file(lock_file);
@@ -100,8 +103,8 @@ Result<Workspace> Workspace::open_read_only(const fs::path& folder, const Clock&
   Workspace workspace(folder, clock);
   AK_TRY(ledger, Ledger::open(folder / "ledger.db", Access::kReadOnly, clock));
   workspace.ledger_ = std::move(ledger);
-  AK_TRY(git, GitRepository::open_existing(folder));
-  workspace.git_ = std::move(git);
+  Result<GitRepository> git = GitRepository::open_existing(folder);
+  if (git) workspace.git_ = std::move(*git);
   return workspace;
 }
 
@@ -119,11 +122,26 @@ Status Workspace::add_target(const Target& target, std::string_view toml, std::s
   AK_TRY_VOID(ak::create_directories(folder));
   AK_TRY_VOID(write_file_atomic(folder / "target.toml", toml));
   if (is_there(folder / "kernel.cu")) return {};
+  const std::string hash = content_hash(kernel_text);
+  AK_TRY_VOID(ledger_->put_kernel(hash, kernel_text));
+  AK_TRY_VOID(ledger_->set_state(origin_key(target.id), hash));
   return write_file_atomic(folder / "kernel.cu", kernel_text);
 }
 
 Result<std::string> Workspace::kernel_text(const std::string& target) const {
   return read_file(target_folder(target) / "kernel.cu");
+}
+
+Result<std::optional<std::string>> Workspace::unedited_kernel(const std::string& target) const {
+  AK_TRY(incumbent, ledger_->incumbent(target));
+  AK_TRY(hash, ledger_->get_state(origin_key(target)));
+  if (incumbent) {
+    AK_TRY(result, ledger_->result_hash(incumbent->id));
+    hash = result;
+  }
+  if (!hash) return std::optional<std::string>();
+  AK_TRY(text, ledger_->kernel_text(*hash));
+  return std::optional(std::move(text));
 }
 
 Result<Experiment> Workspace::begin(Experiment experiment, std::string_view kernel_text,

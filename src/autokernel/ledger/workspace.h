@@ -44,7 +44,8 @@ class Workspace {
   /// Creates the folder if needed, takes its lock and repairs it. Fails when another run holds the lock,
   /// naming its pid (exit code 3). `clock` must outlive the workspace.
   static Result<Workspace> open(const std::filesystem::path& folder, const Clock& clock);
-  /// For log, show and report: no lock, no write (but for reports/), works while a run is going on.
+  /// For log, show, report, status and next: no lock, no write (but for reports/), works while a run is going
+  /// on, in a folder that cannot be written, and without .git.
   static Result<Workspace> open_read_only(const std::filesystem::path& folder, const Clock& clock);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -57,6 +58,8 @@ class Workspace {
 
   Ledger& ledger() { return *ledger_; }
   const Ledger& ledger() const { return *ledger_; }
+  /// A reader may lack it (.git was moved away); everything else comes from the ledger.
+  bool has_history() const { return git_.has_value(); }
   const GitRepository& git() const { return *git_; }
   const RepairLog& repairs() const { return repairs_; }
   /// Is a run going on in this workspace (another process's or this one's)? If not, an experiment that is
@@ -67,6 +70,9 @@ class Workspace {
   Status add_target(const Target& target, std::string_view toml, std::string_view kernel_text);
   /// kernel.cu as it is now, with the edits of an agent or a person.
   Result<std::string> kernel_text(const std::string& target) const;
+  /// kernel.cu without the edits that no experiment has seen: the incumbent, before the first experiment what
+  /// the target was made with. nullopt: not known (a workspace of an older version).
+  Result<std::optional<std::string>> unedited_kernel(const std::string& target) const;
 
   /// Stores the kernel (sets `kernel_hash` and, when 0, `id`) and adds the row. Returns the experiment as
   /// stored.

@@ -6,10 +6,15 @@
 namespace ak::plan {
 namespace {
 
-std::int64_t end_of(const CpuOp& op) { return op.start_ns + op.duration_ns; }
+template <class Span>
+std::int64_t end_of(const Span& span) {
+  return span.start_ns + span.duration_ns;
+}
 
-/// An op before those that it calls: they begin at the same time or later and are shorter.
-bool before(const CpuOp& a, const CpuOp& b) {
+/// An op before those that it calls, a label before those in it: they begin at the same time or later and are
+/// shorter.
+template <class Span>
+bool before(const Span& a, const Span& b) {
   return std::tuple(a.thread, a.start_ns, -a.duration_ns) < std::tuple(b.thread, b.start_ns, -b.duration_ns);
 }
 
@@ -70,8 +75,8 @@ std::vector<Launch> external_ids(const Trace& trace) {
 
 CallTree CallTree::build(Trace& trace) {
   CallTree tree;
-  if (!std::is_sorted(trace.ops.begin(), trace.ops.end(), before))
-    std::stable_sort(trace.ops.begin(), trace.ops.end(), before);
+  if (!std::is_sorted(trace.ops.begin(), trace.ops.end(), before<CpuOp>))
+    std::stable_sort(trace.ops.begin(), trace.ops.end(), before<CpuOp>);
   const auto count = static_cast<std::uint32_t>(trace.ops.size());
   tree.ends_.assign(count, count);
   tree.parents_.assign(count, kNoOp);
@@ -86,6 +91,7 @@ CallTree CallTree::build(Trace& trace) {
     if (!open.empty()) tree.parents_[i] = open.back();
     open.push_back(i);
   }
+  if (!trace.labels.empty()) tree.find_labels(trace);
   tree.on_cpu_ = trace.work.empty();
   if (tree.on_cpu_) {
     tree.attribute_cpu_time(trace);
@@ -94,6 +100,24 @@ CallTree CallTree::build(Trace& trace) {
   }
   tree.index_work();
   return tree;
+}
+
+void CallTree::find_labels(Trace& trace) {
+  std::stable_sort(trace.labels.begin(), trace.labels.end(), before<SiteLabel>);
+  labels_.assign(trace.ops.size(), kNoLabel);
+  std::vector<std::uint32_t> open;
+  std::uint32_t next = 0;
+  for (std::uint32_t i = 0; i < labels_.size(); ++i) {
+    const CpuOp& op = trace.ops[i];
+    while (next < trace.labels.size() && std::tuple(trace.labels[next].thread, trace.labels[next].start_ns) <=
+                                             std::tuple(op.thread, op.start_ns)) {
+      open.push_back(next++);
+    }
+    while (!open.empty() && (trace.labels[open.back()].thread != op.thread ||
+                             end_of(trace.labels[open.back()]) <= op.start_ns))
+      open.pop_back();
+    if (!open.empty()) labels_[i] = open.back();
+  }
 }
 
 void CallTree::attribute_device_work(const Trace& trace) {

@@ -14,6 +14,7 @@
 namespace ak::plan {
 
 inline constexpr std::uint32_t kNoOp = 0xffffffff;
+inline constexpr std::uint32_t kNoLabel = 0xffffffff;
 
 /// Part of the device time: one kernel, or on the CPU one op's own time.
 struct Work {
@@ -24,8 +25,8 @@ struct Work {
 
 class CallTree {
  public:
-  /// Sorts the trace's ops into preorder: op i of the tree is trace.ops[i], its descendants are i + 1 to
-  /// below end(i).
+  /// Sorts the trace's ops (and labels) into preorder: op i of the tree is trace.ops[i], its descendants are
+  /// i + 1 to below end(i).
   static CallTree build(Trace& trace);
 
   std::size_t size() const { return ends_.size(); }
@@ -38,15 +39,19 @@ class CallTree {
   std::span<const Work> work() const { return work_; }
   std::int64_t total_ns() const { return total_ns_; }
   std::int64_t unattributed_ns() const { return total_ns_ - time_before_.back(); }
+  /// The innermost label around the op, in Trace::labels; kNoLabel: none.
+  std::uint32_t label(std::uint32_t op) const { return labels_.empty() ? kNoLabel : labels_[op]; }
   bool on_cpu() const { return on_cpu_; }  ///< times are CPU times
 
  private:
+  void find_labels(Trace& trace);
   void attribute_device_work(const Trace& trace);
   void attribute_cpu_time(const Trace& trace);
   void index_work();
 
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint32_t> parents_;
+  std::vector<std::uint32_t> labels_;      // of each op; empty: a trace without labels
   std::vector<Work> work_;                 // sorted by op
   std::vector<std::uint32_t> first_work_;  // of each op, and one past the last
   std::vector<std::int64_t> time_before_;  // of the work of all ops before an op

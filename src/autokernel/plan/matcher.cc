@@ -5,6 +5,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "autokernel/plan/data_flow.h"
 #include "autokernel/plan/step_binder.h"
 
 namespace ak::plan {
@@ -31,8 +32,10 @@ struct Alignment {
 
 class TraceMatcher {
  public:
-  TraceMatcher(const Trace& trace, const CallTree& tree, const op::Registry& registry, const OpTraits& traits)
+  TraceMatcher(const Trace& trace, const CallTree& tree, const op::Registry& registry, const OpTraits& traits,
+               const ModelGraph* graph)
       : trace_(trace), tree_(tree), traits_(traits), arguments_(trace.arguments.size()) {
+    if (graph != nullptr) flow_.emplace(trace, tree, traits, *graph);
     result_.covered.assign(tree.size(), false);
     describe_names(registry);
   }
@@ -111,7 +114,8 @@ class TraceMatcher {
     for (const Candidate& candidate : facts(elements[casts]).first) {
       if (casts > 0 && !candidate.match->ignore_casts) continue;
       const std::optional<Alignment> alignment = align(*candidate.match, elements);
-      if (!alignment) continue;
+      if (!alignment || (flow_ && !flow_->allows(*candidate.family, *candidate.match, alignment->steps)))
+        continue;
       if (const std::optional<std::size_t> site = bind(candidate, *alignment)) {
         take(result_.sites[*site], elements.subspan(0, alignment->length));
         return alignment->length;
@@ -217,6 +221,7 @@ class TraceMatcher {
 
   void take(FoundSite& site, std::span<const std::uint32_t> elements) {
     ++site.calls;
+    add_place(trace_, tree_, elements, site.places);
     for (const std::uint32_t op : elements) {
       site.time_ns += tree_.time_ns(op);
       std::fill(result_.covered.begin() + op, result_.covered.begin() + tree_.end(op), true);
@@ -229,6 +234,7 @@ class TraceMatcher {
   const Trace& trace_;
   const CallTree& tree_;
   const OpTraits& traits_;
+  std::optional<DataFlow> flow_;  // with the model's graph
   std::vector<NameFacts> names_;  // by Trace::names
   std::vector<std::optional<Arguments>> arguments_;
   std::unordered_map<std::string, std::optional<std::size_t>> bound_;
@@ -238,8 +244,8 @@ class TraceMatcher {
 }  // namespace
 
 MatchedTrace match_trace(const Trace& trace, const CallTree& tree, const op::Registry& registry,
-                         const OpTraits& traits) {
-  return TraceMatcher(trace, tree, registry, traits).run();
+                         const OpTraits& traits, const ModelGraph* graph) {
+  return TraceMatcher(trace, tree, registry, traits, graph).run();
 }
 
 }  // namespace ak::plan

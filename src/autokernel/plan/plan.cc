@@ -45,6 +45,7 @@ Result<PlanSite> make_site(const Trace& trace, const FoundSite& found, double to
   site.share = total_us > 0 ? site.time_us / total_us : 0;
   site.ceiling = roofline::amdahl_limit(std::min(site.share, 1.0));
   site.aten = found.ops;
+  site.places = found.places;
   site.assumed = found.assumed;
   std::vector<std::pair<std::int64_t, std::uint32_t>> kernels;
   for (const auto& [kernel, ns] : found.kernels) kernels.emplace_back(-ns, kernel);
@@ -79,6 +80,7 @@ void rank(Plan& plan) {
 Result<Plan> make_plan(const Trace& trace, const CallTree& tree, const MatchedTrace& matched,
                        const std::optional<roofline::Peaks>& peaks) {
   Plan plan;
+  if (trace.device && !tree.on_cpu()) plan.device = trace.device->name;
   plan.total_us = us(tree.total_ns());
   if (plan.total_us > 0) plan.unattributed_share = us(tree.unattributed_ns()) / plan.total_us;
   for (const FoundSite& found : matched.sites) {

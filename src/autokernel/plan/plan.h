@@ -33,6 +33,7 @@ struct PlanSite {
   int priority = 0;                    ///< 1 is the first to optimize; 0: not worthwhile
   std::vector<std::string> aten;       ///< ops that it consists of
   std::vector<std::string> kernels;    ///< the longest-running first
+  std::vector<Place> places;           ///< in the model, each once; empty: the trace has no labels
   std::vector<std::string> assumed;    ///< what the trace does not tell: defaults; in the stored plan only
 };
 
@@ -43,6 +44,7 @@ struct AtenShare {
 };
 
 struct Plan {
+  std::string device;  ///< that the trace was recorded on, by its name; empty: not told, or the CPU
   double total_us = 0;
   double unattributed_share = 0;
   std::vector<PlanSite> sites;     ///< the largest share first

@@ -12,6 +12,20 @@ constexpr std::string_view kPresence = "HAS_";
 
 Json optional_number(const std::optional<double>& value) { return value ? json_number(*value) : Json(); }
 
+Json to_json(const std::vector<Place>& places) {
+  Json json = Json::array();
+  for (const Place& place : places) json.push_back({{"module", place.module}, {"nodes", place.nodes}});
+  return json;
+}
+
+Result<Place> place_from_json(const Json& json, const std::string& what) {
+  AK_TRY(in, FieldReader::object(json, what));
+  Place place;
+  in.read("module", place.module);
+  in.read("nodes", place.nodes);
+  return in.finish(std::move(place));
+}
+
 Json to_json(const PlanSite& site) {
   const Problem& problem = site.problem;
   NamedInts flags = problem.flags;
@@ -35,7 +49,8 @@ Json to_json(const PlanSite& site) {
           {"realistic_us", optional_number(site.realistic_us)},
           {"priority", site.priority},
           {"aten", site.aten},
-          {"kernels", site.kernels}};
+          {"kernels", site.kernels},
+          {"places", to_json(site.places)}};
 }
 
 Json to_json(const std::vector<AtenShare>& list, bool with_time) {
@@ -89,6 +104,7 @@ Result<RawSite> raw_site(const Json& json, const std::string& what) {
   in.read("priority", site.priority);
   in.read("aten", site.aten);
   in.read("kernels", site.kernels);
+  if (json.contains("places")) in.read_array("places", site.places, place_from_json);
   if (json.contains("assumed")) in.read("assumed", site.assumed);
   return in.finish(std::move(raw));
 }
@@ -122,6 +138,7 @@ Json to_json(const Plan& plan) {
   Json sites = Json::array();
   for (const PlanSite& site : plan.sites) sites.push_back(to_json(site));
   return {{"schema", kSchema},
+          {"device", plan.device},
           {"total_us", plan.total_us},
           {"unattributed_share", plan.unattributed_share},
           {"sites", std::move(sites)},
@@ -142,6 +159,7 @@ Result<Plan> plan_from_json(const Json& json, const std::string& what, const op:
   AK_TRY(in, FieldReader::top_level(json, what));
   Plan plan;
   std::vector<RawSite> raw;
+  if (json.contains("device")) in.read("device", plan.device);
   in.read("total_us", plan.total_us);
   in.read("unattributed_share", plan.unattributed_share);
   in.read_array("sites", raw, raw_site);

@@ -33,7 +33,7 @@ class Interner {
   std::vector<const std::string*> texts_;  // the map's keys, which do not move
 };
 
-/// One call of a CPU op (`aten::mm`, `triton_poi_fused_add_0`, `ak.site:...`).
+/// One call of a CPU op (`aten::mm`, `triton_poi_fused_add_0`).
 struct CpuOp {
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
@@ -41,6 +41,15 @@ struct CpuOp {
   std::uint32_t name = 0;         ///< in Trace::names
   std::uint32_t arguments = 0;    ///< in Trace::arguments
   std::uint32_t thread = 0;       ///< threads are numbered in order of appearance
+};
+
+/// The span of a label of the bridge, `ak.site:MODULE#NODE` or `ak.site:MODULE`: where in the model the ops
+/// in it are.
+struct SiteLabel {
+  std::int64_t start_ns = 0;
+  std::int64_t duration_ns = 0;
+  std::uint32_t name = 0;  ///< in Trace::names, without the prefix
+  std::uint32_t thread = 0;
 };
 
 /// A call of the CUDA or HIP runtime or driver.
@@ -69,6 +78,7 @@ struct Trace {
   Interner names;
   Interner arguments;  ///< raw JSON of dims, types, strides and values: `parse_arguments` of op_arguments.h
   std::vector<CpuOp> ops;
+  std::vector<SiteLabel> labels;  ///< none: a trace that the bridge did not record
   std::vector<RuntimeCall> calls;
   std::vector<DeviceWork> work;
   std::optional<TraceDevice> device;

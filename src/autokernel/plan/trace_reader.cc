@@ -14,6 +14,7 @@ constexpr std::size_t kWindowBytes = 1u << 20;
 constexpr std::size_t kMaxValueBytes = 256u << 20;      // no event is this long
 constexpr std::int64_t kMaxNs = std::int64_t{1} << 61;  // of a time, and of all durations
 constexpr char kArgumentSeparator = '\x1e';
+constexpr std::string_view kLabelPrefix = "ak.site:";
 
 /// The members of one event that matter, as raw JSON.
 struct Event {
@@ -63,9 +64,10 @@ bool read_member(JsonCursor& cursor, Event& event) {
                                      : ignored);
 }
 
-bool is_op(const Event& event) {
-  return event.category == "cpu_op" || event.category == "Operator" ||
-         (event.category == "user_annotation" && event.name.starts_with("ak.site:"));
+bool is_op(const Event& event) { return event.category == "cpu_op" || event.category == "Operator"; }
+
+bool is_label(const Event& event) {
+  return event.category == "user_annotation" && event.name.starts_with(kLabelPrefix);
 }
 
 bool is_call(std::string_view category) {
@@ -241,13 +243,14 @@ class TraceReader {
 
   Status take_event(const Event& event) {
     const bool op = is_op(event);
+    const bool label = !op && is_label(event);
     const bool work = !op && is_work(event.category);
-    if (!op && !work && !is_call(event.category)) return {};
+    if (!op && !label && !work && !is_call(event.category)) return {};
     const std::optional<std::int64_t> start = parse_thousandths(event.start);
     const std::optional<std::int64_t> duration =
         event.duration.empty() ? std::optional<std::int64_t>(0) : parse_thousandths(event.duration);
     const bool times = start && duration && std::abs(*start) < kMaxNs && *duration >= 0 &&
-                       (total_ns_ += std::min(*duration, kMaxNs)) < kMaxNs;
+                       *duration < kMaxNs && (label || (total_ns_ += std::min(*duration, kMaxNs)) < kMaxNs);
     if (!times) {
       return usage_error("{}: event {} ({}): `ts` or `dur` is no time: `{}`, `{}`", name_, trace_.event_count,
                          event.name, event.start, event.duration);
@@ -256,6 +259,9 @@ class TraceReader {
     const std::uint64_t external_id = parse_unsigned(event.external_id).value_or(0);
     if (work) {
       trace_.work.push_back({*duration, correlation, external_id, name_of(event.name)});
+    } else if (label) {
+      trace_.labels.push_back(
+          {*start, *duration, name_of(event.name.substr(kLabelPrefix.size())), thread_of(event)});
     } else if (op) {
       trace_.ops.push_back(
           {*start, *duration, external_id, name_of(event.name), arguments_of(event), thread_of(event)});

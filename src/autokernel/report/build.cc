@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::size_t kExperimentsForAPlot = 3;
 
-bool is_tune(const Experiment& e) { return e.proposer.starts_with("tune:"); }
-
-int importance(const Experiment& e) { return e.decision == Decision::kKept ? 2 : is_tune(e) ? 1 : 0; }
+int importance(const Experiment& e) {
+  return e.decision == Decision::kKept ? 2 : e.proposer == kStartProposer ? 0 : 1;
+}
 
 /// The experiment that the tables describe, since the last start: the last that was kept, else the last tune
-/// run, else the last with trials.
+/// run or edit, else the last with trials.
 const Run* shown_run(const std::vector<Run>& runs) {
   const Run* shown = nullptr;
   for (const Run& run : runs) {
@@ -285,6 +285,8 @@ std::string TargetReport::headline() const {
   if (decision == Decision::kStart) return "measured; nothing was tried yet";
   if (decision == Decision::kRunning)
     return "not finished: the same command resumes it; the best so far is unconfirmed";
+  if (decision == Decision::kFailed && configs > 0 && failed_configs == configs)
+    return "it does not pass: see the failures";
   if (decision == Decision::kFailed) return "it ended without a decision";
   if (confirmation) {
     return fmt::format("the start stays ({}): the best was {} its speed (95 % CI {} to {})", name(decision),
@@ -296,6 +298,7 @@ std::string TargetReport::headline() const {
 
 Result<Report> build(const ledger::Ledger& ledger, const BuildOptions& options) {
   Report report;
+  report.model = options.model;
   AK_TRY(ids, ledger.target_ids());
   if (!options.target.empty() && std::find(ids.begin(), ids.end(), options.target) == ids.end()) {
     std::string known;

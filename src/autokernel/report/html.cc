@@ -7,15 +7,13 @@ namespace ak::report {
 
 namespace {
 
-std::string element(std::string_view tag, std::string_view content) {
-  return fmt::format("<{0}>{1}</{0}>\n", tag, escape_xml(content));
-}
-
 /// The class of a cell whose text is the name of a decision, so that it can be coloured.
 std::string_view decision_class(const std::string& header, const std::string& cell) {
   if (header != "decision" || !decision_from_name(cell)) return "";
   return name(*decision_from_name(cell));
 }
+
+}  // namespace
 
 std::string html_table(const Table& table) {
   std::string html = "<div class=\"scroll\"><table>\n<thead><tr>";
@@ -35,6 +33,12 @@ std::string html_table(const Table& table) {
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n";
+}
+
+namespace {
+
+std::string element(std::string_view tag, std::string_view content) {
+  return fmt::format("<{0}>{1}</{0}>\n", tag, escape_xml(content));
 }
 
 std::string card(std::string_view value, std::string_view label, std::string_view classes = "card") {
@@ -115,6 +119,7 @@ std::string html(const Report& report) {
       "<title>AutoKernel report</title>\n<style>";
   html += kHtmlStyle;
   html += "</style>\n</head>\n<body>\n<main>\n<h1>AutoKernel report</h1>\n";
+  if (report.model) html += report::html(*report.model);
   if (report.targets.empty()) html += element("p", "Nothing was recorded yet.");
   for (const TargetReport& target : report.targets) html += html_target(target);
   return html + "</main>\n</body>\n</html>\n";

@@ -15,6 +15,7 @@
 
 #include "autokernel/core/experiment.h"
 #include "autokernel/ledger/workspace.h"
+#include "autokernel/report/model.h"
 #include "autokernel/report/series.h"
 
 namespace ak::report {
@@ -77,11 +78,13 @@ struct TargetReport {
 };
 
 struct Report {
+  std::optional<ModelReport> model;  ///< of a workspace with a plan
   std::vector<TargetReport> targets;
 };
 
 struct BuildOptions {
   std::string target, tag;  ///< empty: all
+  std::optional<ModelReport> model{};
 };
 
 Result<Report> build(const ledger::Ledger& ledger, const BuildOptions& options = {});

@@ -23,6 +23,9 @@ Table config_table(const TargetReport& target);
 Table failure_table(const TargetReport& target);  ///< without the messages
 Table experiment_table(const TargetReport& target);
 
+std::string markdown_table(const Table& table);
+std::string html_table(const Table& table);
+
 /// What the numbers of the problem table are and where they were measured.
 std::string caption(const TargetReport& target);
 

@@ -9,21 +9,6 @@
 
 namespace ak::report {
 
-namespace {
-
-constexpr std::size_t kConfigWidth = 60;
-constexpr std::size_t kExperimentsOnATerminal = 20;
-
-std::string plain(const Table& table) {
-  TextTable text(table.header, table.align);
-  for (const auto& row : table.rows) {
-    std::vector<std::string> cells;
-    for (const std::string& cell : row) cells.push_back(plain_line(cell, kConfigWidth));
-    text.add_row(std::move(cells));
-  }
-  return text.plain();
-}
-
 std::string markdown_table(const Table& table) {
   TextTable text(table.header, table.align);
   for (const auto& row : table.rows) {
@@ -37,6 +22,21 @@ std::string markdown_table(const Table& table) {
     text.add_row(std::move(cells));
   }
   return text.markdown();
+}
+
+namespace {
+
+constexpr std::size_t kConfigWidth = 60;
+constexpr std::size_t kExperimentsOnATerminal = 20;
+
+std::string plain(const Table& table) {
+  TextTable text(table.header, table.align);
+  for (const auto& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const std::string& cell : row) cells.push_back(plain_line(cell, kConfigWidth));
+    text.add_row(std::move(cells));
+  }
+  return text.plain();
 }
 
 std::string section(std::string_view title, const std::string& body) {
@@ -96,16 +96,17 @@ std::string markdown_target(const TargetReport& target, bool first) {
 }  // namespace
 
 std::string terminal(const Report& report) {
-  std::string text;
+  std::string text = report.model ? terminal(*report.model) : "";
   for (const TargetReport& target : report.targets) {
     if (!text.empty()) text += "\n";
     text += terminal_target(target);
   }
-  return text.empty() ? "nothing was recorded yet\n" : text;
+  return report.targets.empty() ? text + "nothing was recorded yet\n" : text;
 }
 
 std::string markdown(const Report& report) {
   std::string text = "# AutoKernel report\n\n";
+  if (report.model) text += markdown(*report.model);
   for (std::size_t i = 0; i < report.targets.size(); ++i) text += markdown_target(report.targets[i], i == 0);
   if (report.targets.empty()) text += "Nothing was recorded yet.\n";
   return text;

@@ -1,6 +1,7 @@
 #include "autokernel/roofline/gpu_table.h"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "autokernel/base/toml.h"
@@ -44,6 +45,13 @@ Result<GpuFigures> gpu_from(const Json& json, const std::string& what) {
     if (!each.is_string()) return usage_error("{}.match: expected texts", what);
     gpu.match.push_back(each.get<std::string>());
   }
+  if (json.contains("unverified")) {
+    for (const Json& each : json["unverified"]) {
+      if (!each.is_string() || !json.contains(each.get<std::string>()))
+        return usage_error("{}.unverified: expected names of this entry's figures", what);
+      gpu.unverified.push_back(each.get<std::string>());
+    }
+  }
   for (const auto& [type, rate] : rates->items()) {
     if (!rate.is_number() || rate.get<double>() <= 0)
       return usage_error("{}.tflops.{}: expected a rate", what, type);
@@ -72,6 +80,13 @@ Peaks peaks_from(const GpuFigures& gpu, double scale, Source source) {
       peaks.matrix_tflops[dtype] = rate->second;
   }
   return peaks;
+}
+
+/// Generations with tensor memory; sm_120, the consumer's Blackwell, has mma.sync alone.
+bool has_tcgen05(std::string_view arch) {
+  int number = 0;
+  if (arch.starts_with("sm_")) std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
+  return number >= 100 && number < 120;
 }
 
 }  // namespace
@@ -125,6 +140,24 @@ std::optional<Peaks> GpuTable::peaks_of(const DeviceInfo& device) const {
   peaks.device_uuid = device.uuid;
   peaks.device_name = device.name;
   return peaks;
+}
+
+void GpuTable::bound_unmeasured_rates(const DeviceInfo& device, Peaks& measured) const {
+  if (!has_tcgen05(device.arch)) return;
+  const std::optional<Peaks> known = peaks_of(device);
+  std::map<DType, Rate> bounds;
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const std::optional<Rate> listed = known ? known->tflops(dtype) : std::nullopt;
+    const std::optional<Rate> reached = measured.tflops(dtype);
+    if (listed) bounds[dtype] = reached && reached->value > listed->value ? *reached : *listed;
+  }
+  if (const auto f16 = bounds.find(DType::kF16);
+      f16 != bounds.end()) {  // f32 as three products of split operands
+    const auto fma = measured.rates.find("fp32_fma");
+    const double least = fma == measured.rates.end() ? 0 : fma->second.value;
+    bounds[DType::kF32] = {std::max(least, f16->second.value / 3), f16->second.source};
+  }
+  measured.matrix_tflops = std::move(bounds);
 }
 
 }  // namespace ak::roofline

@@ -23,6 +23,7 @@ struct GpuFigures {
   double gbps = 0;                       ///< 1e9 bytes a second
   std::map<std::string, double> tflops;  ///< dense: "f16", "bf16", "tf32", "fp8", "f32", "f64"
   std::string source;
+  std::vector<std::string> unverified;  ///< figures that were not checked against the source, by their keys
 };
 
 class GpuTable {
@@ -39,6 +40,10 @@ class GpuTable {
   /// Peaks from the table, or scaled by multiprocessors from a listed GPU of the same architecture
   /// (kEstimated), or nullopt when nothing is comparable.
   std::optional<Peaks> peaks_of(const DeviceInfo& device) const;
+  /// For GPUs whose fastest matrix instructions nobody measures here (tcgen05, sm_100a to sm_110a): the
+  /// matrix rates that bound kernels become those of peaks_of() where they are higher, and unknown where it
+  /// has none, since what mma.sync reached bounds nothing there. Other GPUs are left alone.
+  void bound_unmeasured_rates(const DeviceInfo& device, Peaks& measured) const;
 
  private:
   std::vector<GpuFigures> gpus_;

@@ -116,8 +116,10 @@ Result<RatioCI> paired_ratio(std::span<const double> incumbent, std::span<const 
   return objective_ratio(std::span(&problem, 1), options, rng);
 }
 
+bool too_wide(const RatioCI& ratio) { return ratio.ci_high > kWidestInterval * ratio.ci_low; }
+
 Answer is_faster(const RatioCI& ratio, double threshold) {
-  if (ratio.ci_low > 1 + threshold) return Answer::kYes;
+  if (ratio.ci_low > 1 + threshold) return too_wide(ratio) ? Answer::kAmbiguous : Answer::kYes;
   if (ratio.ci_high <= 1 + threshold) return Answer::kNo;
   return Answer::kAmbiguous;
 }

@@ -41,9 +41,15 @@ Result<RatioCI> paired_ratio(std::span<const double> incumbent, std::span<const 
 Result<RatioCI> objective_ratio(std::span<const PairedSamples> problems, const BootstrapOptions& options,
                                 Rng& rng);
 
+/// Upper end / lower end above which an interval says too little to act on: the rounds scatter by as much as
+/// the difference that is claimed.
+inline constexpr double kWidestInterval = 2;
+bool too_wide(const RatioCI& ratio);
+
 enum class Answer { kYes, kNo, kAmbiguous };
 
-/// The keep rule: yes if the whole interval lies above 1 + threshold, no if none of it does, else ambiguous.
+/// The keep rule: yes if the whole interval lies above 1 + threshold and is not too wide, no if none of it
+/// does, else ambiguous.
 Answer is_faster(const RatioCI& ratio, double threshold);
 
 }  // namespace ak::stats

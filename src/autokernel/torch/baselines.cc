@@ -1,5 +1,7 @@
 #include "autokernel/torch/baselines.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +19,9 @@ namespace {
 
 constexpr int kReplays = 30;
 constexpr int kFormat = 1;  ///< of the files in the cache
+constexpr std::chrono::minutes kDeadline{10};
+
+}  // namespace
 
 Json to_json(const Baseline& baseline) {
   return {{"schema", kFormat},
@@ -27,7 +32,7 @@ Json to_json(const Baseline& baseline) {
           {"measured_at", baseline.measured_at}};
 }
 
-Result<Baseline> from_json(const Json& json, const std::string& what) {
+Result<Baseline> baseline_from_json(const Json& json, const std::string& what) {
   AK_TRY(in, FieldReader::object(json, what));
   Baseline baseline;
   in.read("times_us", baseline.times_us);
@@ -37,6 +42,8 @@ Result<Baseline> from_json(const Json& json, const std::string& what) {
   in.read("measured_at", baseline.measured_at);
   return in.finish(std::move(baseline));
 }
+
+namespace {
 
 /// Integer tensors (targets, ids) need their range: that of the family's first draw that has one.
 Status add_range(Json& spec, const op::Family& family, const op::TensorSpec& tensor, const Problem& problem) {
@@ -89,28 +96,72 @@ std::string script() {
   return "";
 }
 
-/// The child's answers: a greeting, then one line for each problem.
-Result<std::vector<Json>> answers_of(const BaselineOptions& options, const Json& request) {
-  Result<ProcessResult> done = run_process({.argv = {options.python, "-c", script()},
+/// PyTorch's first GPU is the one that kernels are measured on, also where there are several.
+std::vector<std::string> environment_for(const DeviceInfo& device) {
+  constexpr std::string_view kVisible = "CUDA_VISIBLE_DEVICES=";
+  std::vector<std::string> environment;
+  bool chosen = !device.uuid.starts_with("GPU-");
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const bool several = text.starts_with(kVisible) && text.find(',') != text.npos;
+    if (several) continue;
+    chosen = chosen || text.starts_with(kVisible);
+    environment.emplace_back(text);
+  }
+  if (!chosen) environment.push_back(std::string(kVisible) + device.uuid);
+  return environment;
+}
+
+/// One answer, and which problem it is for.
+Result<std::pair<std::size_t, Baseline>> read_answer(const Json& answer, const Json& greeting) {
+  Baseline baseline;
+  AK_TRY(in, FieldReader::object(answer, "an answer of the baselines' child"));
+  std::string id;
+  in.read("id", id);
+  in.read("times", baseline.times_us);
+  in.read("errors", baseline.errors);
+  AK_TRY(read, in.finish(std::move(baseline)));
+  read.torch_version = greeting.value("torch", "");
+  read.device_name = greeting.value("device", "");
+  read.measured_at = iso_time(std::chrono::system_clock::now());
+  return std::pair(static_cast<std::size_t>(std::strtoul(id.c_str(), nullptr, 10)), std::move(read));
+}
+
+}  // namespace
+
+/// The child's answers: a greeting, then one line for each problem that was ready by the deadline.
+Result<std::vector<Json>> Baselines::answers_of(const Json& request,
+                                                std::chrono::milliseconds deadline) const {
+  Result<ProcessResult> done = run_process({.argv = {options_.python, "-c", script()},
+                                            .environment = environment_for(device_),
                                             .input = request.dump(),
-                                            .deadline = options.deadline,
+                                            .deadline = deadline,
                                             .output_cap_bytes = 4u << 20});
   if (!done) return tl::unexpected(std::move(done).error().with_context("PyTorch baselines"));
   std::vector<Json> answers;
-  for (std::string_view line : lines_of(done->out)) {
+  std::vector<std::string_view> lines = lines_of(done->out);
+  if (done->timed_out && !done->out.ends_with('\n') && !lines.empty()) lines.pop_back();  // half a line
+  for (std::string_view line : lines) {
     if (line.empty()) continue;
     AK_TRY(json, parse_json(line, "an answer of the baselines' child"));
     if (json.contains("error"))
       return environment_error("PyTorch baselines: {}", json["error"].get<std::string>());
     answers.push_back(std::move(json));
   }
-  if (!answers.empty()) return answers;
-  return environment_error("PyTorch baselines: {} {}: {}", options.python,
-                           done->timed_out ? "did not answer in time" : "ended without an answer",
-                           done->err.substr(0, 500));
+  if (answers.empty()) {
+    return environment_error("PyTorch baselines: {} {}: {}", options_.python,
+                             done->timed_out ? "did not answer in time" : "ended without an answer",
+                             done->err.substr(0, 500));
+  }
+  const std::string seen = answers.front().value("device", "");
+  if (device_.kind == "cuda" && seen != device_.name) {
+    return environment_error(
+        "PyTorch baselines: PyTorch in {} runs on `{}`, the kernels on `{}`: times of two devices are not "
+        "compared",
+        options_.python, seen, device_.name);
+  }
+  return answers;
 }
-
-}  // namespace
 
 std::optional<std::string> Baseline::fastest() const {
   const auto best = std::min_element(times_us.begin(), times_us.end(),
@@ -118,22 +169,30 @@ std::optional<std::string> Baseline::fastest() const {
   return best == times_us.end() ? std::nullopt : std::optional(best->first);
 }
 
-std::filesystem::path Baselines::file_of(const op::Family& family, const Problem& problem) const {
+std::filesystem::path Baselines::file_of(const op::Family& family, const Problem& problem,
+                                         Paths paths) const {
   const std::string key = content_hash({device_.uuid, options_.python, script(), family.torch_module,
-                                        problem.hash(), options_.compile ? "compile" : ""});
+                                        problem.hash(), paths == Paths::kAll ? "compile" : ""});
   return options_.cache / "baselines" / (key + ".json");
 }
 
-Result<std::optional<Baseline>> Baselines::find(const op::Family& family, const Problem& problem) const {
-  const std::filesystem::path file = file_of(family, problem);
+/// A damaged file is none: it is measured again.
+std::optional<Baseline> Baselines::stored(const op::Family& family, const Problem& problem,
+                                          Paths paths) const {
+  const std::filesystem::path file = file_of(family, problem, paths);
   std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) return std::optional<Baseline>();
-  Result<std::string> text = read_file(file);
-  Result<Json> json = text ? parse_json(*text, file.string()) : Result<Json>(tl::unexpected(text.error()));
-  Result<Baseline> baseline =
-      json ? from_json(*json, file.string()) : Result<Baseline>(tl::unexpected(json.error()));
-  if (!baseline) return std::optional<Baseline>();  // a damaged cache is measured again
-  return std::optional(std::move(*baseline));
+  if (!std::filesystem::exists(file, ignored)) return std::nullopt;
+  const Result<std::string> text = read_file(file);
+  if (!text) return std::nullopt;
+  const Result<Json> json = parse_json(*text, file.string());
+  if (!json) return std::nullopt;
+  Result<Baseline> baseline = baseline_from_json(*json, file.string());
+  return baseline ? std::optional(std::move(*baseline)) : std::nullopt;
+}
+
+Result<std::optional<Baseline>> Baselines::find(const op::Family& family, const Problem& problem) const {
+  std::optional<Baseline> all = stored(family, problem, Paths::kAll);
+  return all ? std::move(all) : stored(family, problem, Paths::kEager);
 }
 
 Status Baselines::annotate(const op::Family& family, Verdict& verdict) const {
@@ -147,12 +206,14 @@ Status Baselines::annotate(const op::Family& family, Verdict& verdict) const {
   return {};
 }
 
-Result<std::vector<Baseline>> Baselines::measure(const std::vector<BaselineRequest>& requests) const {
+Result<std::vector<std::optional<Baseline>>> Baselines::measure_within(
+    const std::vector<BaselineRequest>& requests, Paths paths, std::chrono::milliseconds deadline) const {
   std::vector<std::optional<Baseline>> found;
   Json problems = Json::array();
   for (const BaselineRequest& each : requests) {
-    AK_TRY(known, find(*each.family, each.problem));
-    found.push_back(std::move(known));
+    found.push_back(stored(*each.family, each.problem, Paths::kAll));
+    if (!found.back() && paths == Paths::kEager)
+      found.back() = stored(*each.family, each.problem, Paths::kEager);
     if (found.back()) continue;
     if (each.family->torch_module.empty())
       return usage_error("op family {} has no torch.py: PyTorch cannot be timed on it", each.family->name);
@@ -160,37 +221,34 @@ Result<std::vector<Baseline>> Baselines::measure(const std::vector<BaselineReque
     problem["id"] = std::to_string(found.size() - 1);
     problems.push_back(std::move(problem));
   }
-  if (!problems.empty()) {
-    AK_TRY(answers, answers_of(options_, {{"device", device_.kind},
-                                          {"l2_bytes", device_.l2_bytes},
-                                          {"replays", kReplays},
-                                          {"compile", options_.compile},
-                                          {"problems", std::move(problems)}}));
-    const Json greeting = answers.front();
-    for (std::size_t i = 1; i < answers.size(); ++i) {
-      Baseline baseline;
-      AK_TRY(in, FieldReader::object(answers[i], "an answer of the baselines' child"));
-      std::string id;
-      in.read("id", id);
-      in.read("times", baseline.times_us);
-      in.read("errors", baseline.errors);
-      AK_TRY(read, in.finish(std::move(baseline)));
-      read.torch_version = greeting.value("torch", "");
-      read.device_name = greeting.value("device", "");
-      read.measured_at = iso_time(std::chrono::system_clock::now());
-      const std::size_t index = static_cast<std::size_t>(std::strtoul(id.c_str(), nullptr, 10));
-      if (index >= found.size()) return internal_error("the baselines' child answered problem {}", id);
-      const std::filesystem::path file = file_of(*requests[index].family, requests[index].problem);
-      AK_TRY_VOID(ak::create_directories(file.parent_path()));
-      AK_TRY_VOID(write_file_atomic(file, to_json(read).dump(1) + "\n"));
-      found[index] = std::move(read);
-    }
+  if (problems.empty()) return found;
+  AK_TRY(answers, answers_of({{"device", device_.kind},
+                              {"l2_bytes", device_.l2_bytes},
+                              {"replays", kReplays},
+                              {"compile", paths == Paths::kAll},
+                              {"problems", std::move(problems)}},
+                             deadline));
+  for (std::size_t i = 1; i < answers.size(); ++i) {
+    AK_TRY(answer, read_answer(answers[i], answers.front()));
+    auto& [index, baseline] = answer;
+    if (index >= found.size()) return internal_error("the baselines' child answered problem {}", index);
+    const std::filesystem::path file = file_of(*requests[index].family, requests[index].problem, paths);
+    AK_TRY_VOID(ak::create_directories(file.parent_path()));
+    AK_TRY_VOID(write_file_atomic(file, to_json(baseline).dump(1) + "\n"));
+    found[index] = std::move(baseline);
   }
+  return found;
+}
+
+Result<std::vector<Baseline>> Baselines::measure(const std::vector<BaselineRequest>& requests) const {
+  AK_TRY(found, measure_within(requests, Paths::kAll, kDeadline));
   std::vector<Baseline> all;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (!found[i]) {
-      return environment_error("PyTorch baselines: no answer for {} (the child ended early)",
-                               requests[i].problem.label());
+      return environment_error(
+          "PyTorch baselines: no answer for {} (the child ended early, or took more than {} "
+          "minutes)",
+          requests[i].problem.label(), kDeadline.count());
     }
     all.push_back(std::move(*found[i]));
   }

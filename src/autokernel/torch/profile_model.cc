@@ -2,14 +2,14 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "autokernel/base/file.h"
 #include "autokernel/base/json.h"
 #include "autokernel/base/subprocess.h"
+#include "autokernel/core/field_reader.h"
 #include "autokernel/embed/python_bridge.h"
-#include "autokernel/ledger/settings.h"
 
 namespace ak::torch {
 namespace {
@@ -44,22 +44,32 @@ std::vector<std::string> environment_with(const std::filesystem::path& bridge) {
 }
 
 std::vector<std::string> command_of(const ProfileSpec& spec) {
-  std::vector<std::string> argv = {spec.python,
-                                   "-m",
-                                   "autokernel.profile",
-                                   spec.model.string(),
-                                   "--output",
-                                   spec.trace.string(),
-                                   "--device",
-                                   spec.device,
-                                   "--dtype",
-                                   spec.dtype,
-                                   "--warmup",
-                                   std::to_string(spec.warmup),
-                                   "--iterations",
-                                   std::to_string(spec.iterations)};
+  std::vector<std::string> argv = {spec.python, "-m", "autokernel.profile"};
+  // `--name=value`: a value may begin with a dash.
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (!value.empty()) argv.push_back(fmt::format("--{}={}", name, value));
+  };
+  const auto add_all = [&](std::string_view name, const std::vector<std::string>& values) {
+    for (const std::string& value : values) add(name, value);
+  };
+  add("output", spec.trace.string());
+  add("record", spec.record.string());
+  add("device", spec.device);
+  add("dtype", spec.dtype);
+  add("warmup", std::to_string(spec.warmup));
+  add("iterations", std::to_string(spec.iterations));
+  add("module", spec.model.package);
+  add("factory", spec.model.factory);
+  add("config", spec.model.config);
+  add("pretrained", spec.model.pretrained);
+  add_all("arg", spec.model.arguments);
+  add_all("config-arg", spec.model.config_arguments);
+  add_all("input", spec.model.inputs);
+  add_all("keyword", spec.model.keywords);
   if (spec.mode == Mode::kTraining) argv.emplace_back("--train");
   if (spec.compile == Compile::kYes) argv.emplace_back("--compile");
+  if (spec.graph == Graph::kNone) argv.emplace_back("--no-graph");
+  if (!spec.model.file.empty()) argv.insert(argv.end(), {"--", spec.model.file});
   return argv;
 }
 
@@ -67,26 +77,45 @@ std::string last_lines(const std::string& text) {
   return text.size() <= kShownError ? text : "..." + text.substr(text.size() - kShownError);
 }
 
+tl::unexpected<Error> no_answer(const ProfileSpec& spec, const ProcessResult& done) {
+  if (done.signal == SIGKILL) {
+    return environment_error(
+        "profiling {}: {} was killed, as the system does where memory runs out: make the input smaller "
+        "(--input), or the model",
+        spec.model.name(), spec.python);
+  }
+  return environment_error("{} ended without an answer (exit code {}, signal {}):\n{}", spec.python,
+                           done.exit_code, done.signal, last_lines(done.err));
+}
+
+std::string text_or_empty(const Json& json, const char* key) {
+  const auto it = json.find(key);
+  return it != json.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
 Result<Profiled> read_answer(const ProfileSpec& spec, const ProcessResult& done) {
   if (done.timed_out)
-    return environment_error("profiling {} took more than {} minutes", spec.model.string(),
+    return environment_error("profiling {} took more than {} minutes", spec.model.name(),
                              spec.deadline.count());
   const Result<Json> answer = parse_json(done.out, "the bridge's answer");
-  if (!answer) {
-    return environment_error("{} ended without an answer (exit code {}, signal {}):\n{}", spec.python,
-                             done.exit_code, done.signal, last_lines(done.err));
-  }
+  if (!answer) return no_answer(spec, done);
   AK_TRY(in, JsonReader::object(*answer, "the bridge's answer"));
   if (in.has("error")) {
     AK_TRY(error, in.get_string("error"));
-    const std::string shown = done.exit_code == 2 ? "" : "\n" + last_lines(done.err);
-    return usage_error("cannot profile {}: {}{}", spec.model.string(), error, shown);
+    const std::string frames = text_or_empty(*answer, "traceback");
+    return usage_error("cannot profile {}: {}{}{}", spec.model.name(), error, frames.empty() ? "" : "\n",
+                       frames);
   }
-  AK_TRY(version, in.get_string("torch"));
-  AK_TRY(device, in.get_string("device"));
-  AK_TRY(dtype, in.get_string("dtype"));
-  AK_TRY(wall, in.get_double("wall_ms_per_iteration"));
-  return Profiled{std::move(version), std::move(device), std::move(dtype), wall};
+  Profiled profiled;
+  FieldReader fields = *FieldReader::object(*answer, "the bridge's answer");
+  fields.read("torch", profiled.torch_version);
+  fields.read("device", profiled.device);
+  fields.read("dtype", profiled.dtype);
+  fields.read("wall_ms_per_iteration", profiled.wall_ms_per_iteration);
+  fields.read("notes", profiled.notes);
+  profiled.graph_by = text_or_empty(*answer, "graph_by");
+  profiled.graph_why_not = text_or_empty(*answer, "graph_why_not");
+  return fields.finish(std::move(profiled));
 }
 
 }  // namespace
@@ -98,8 +127,12 @@ Result<Profiled> profile_model(const ProfileSpec& spec) {
   process.argv = command_of(spec);
   process.environment = environment_with(bridge.path());
   process.deadline = spec.deadline;
-  AK_TRY(done, run_process(process));
-  return read_answer(spec, done);
+  const Result<ProcessResult> run = run_process(process);
+  if (!run) {
+    return environment_error("{}: name an interpreter that has PyTorch with --python or $AUTOKERNEL_PYTHON",
+                             run.error().message);
+  }
+  return read_answer(spec, *run);
 }
 
 }  // namespace ak::torch

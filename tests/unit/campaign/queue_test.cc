@@ -38,11 +38,12 @@ class QueueTest : public testing::Test {
   }
   /// An ended experiment with one trial.
   void add(const std::string& target, Decision decision, double ratio = 1, double floor_us = 0,
-           double trial_s = 1, const std::string& device = "here") {
+           double trial_s = 1, const std::string& device = "here",
+           const std::string& proposer = "tune:random") {
     Experiment experiment;
     experiment.target = target;
     experiment.tag = "optimize";
-    experiment.proposer = decision == Decision::kStart ? "start" : "tune:random";
+    experiment.proposer = decision == Decision::kStart ? std::string(kStartProposer) : proposer;
     experiment.kernel_hash = "hash";
     ledger::RunContext context;
     context.device.uuid = device;
@@ -174,10 +175,31 @@ TEST_F(QueueTest, ATargetThatWasLeftIsTriedAgainWhenItsShareHasGrown) {
 
 TEST_F(QueueTest, AnExhaustedSpaceIsRememberedUntilTheFileChanges) {
   add_target("a");
-  ASSERT_TRUE(mark_exhausted(*ledger_, "a", "optimize"));
-  EXPECT_EQ(load({kTwo[0]}).next(), nullptr);
-  ASSERT_TRUE(clear_exhausted(*ledger_, "a", "optimize"));
-  EXPECT_NE(load({kTwo[0]}).next(), nullptr);
+  QueueEntry entry = kTwo[0];
+  entry.kernel_hash = "searched";
+  EXPECT_NE(load({entry}).next(), nullptr);
+  ASSERT_TRUE(mark_exhausted(*ledger_, "a", "optimize", "here", "searched"));
+  EXPECT_EQ(load({entry}).next(), nullptr);
+  entry.kernel_hash = "edited";
+  EXPECT_NE(load({entry}).next(), nullptr);
+}
+
+TEST_F(QueueTest, ASpaceThatWasExhaustedOnAnotherDeviceIsOpenHere) {
+  add_target("a");
+  QueueEntry entry = kTwo[0];
+  entry.kernel_hash = "searched";
+  ASSERT_TRUE(mark_exhausted(*ledger_, "a", "optimize", "elsewhere", "searched"));
+  EXPECT_NE(load({entry}).next(), nullptr);
+}
+
+TEST_F(QueueTest, ARecordedEditIsNoSearch) {
+  add_target("a");
+  add_target("b");
+  add("a", Decision::kStart);
+  add("a", Decision::kReverted, 1, 0, 1, "here", std::string(kEditProposer));
+  const Queue queue = load(kTwo);
+  EXPECT_EQ(queue.next()->entry.id, "a");  // its configs were not searched yet
+  EXPECT_EQ(queue.next()->reached.reverts, 1u);
 }
 
 }  // namespace

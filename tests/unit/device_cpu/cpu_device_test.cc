@@ -141,6 +141,21 @@ TEST_F(CpuDeviceTest, AWriteIntoARedZoneIsFoundByTheGuardCheck) {
   EXPECT_THAT(*report->violation, HasSubstr("a byte 15 past its end"));
 }
 
+TEST_F(CpuDeviceTest, ABufferWithANameIsCalledByIt) {
+  const ModuleId module =
+      load("static void k(char* p, int at) { p[at] = p[at] + 1; }", {{"k", {"char*", "int"}}});
+  auto zoned = device_->allocate({.bytes = 100, .name = "`y`"});
+  auto flush = device_->allocate({.bytes = 64, .guard = Guard::kStartFlush, .name = "the workspace `w`"});
+  ASSERT_TRUE(zoned && flush);
+  EXPECT_FALSE(run({launch(module, 1, 1, {BufferRef{*zoned}, 115})}));
+  auto report = device_->check_guards();
+  ASSERT_TRUE(report && report->violation);
+  EXPECT_THAT(*report->violation, HasSubstr("`y` (100 bytes): a byte 15 past its end"));
+  const auto fault = run({launch(module, 1, 1, {BufferRef{*flush}, -1})});
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(fault->message, HasSubstr("the workspace `w` (argument 0, 64 bytes)"));
+}
+
 TEST_F(CpuDeviceTest, AWriteBeforeABufferIsFoundByTheGuardCheck) {
   const ModuleId module =
       load("static void k(char* p, int at) { p[at] = p[at] + 1; }", {{"k", {"char*", "int"}}});

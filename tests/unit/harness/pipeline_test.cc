@@ -32,6 +32,49 @@ op::Registry small_registry() {
   return small;
 }
 
+/// A device that says it has less memory, and counts timed batches that nothing ran before.
+class SmallMemoryDevice final : public device::Device {
+ public:
+  SmallMemoryDevice(device::Device& device, std::uint64_t bytes) : device_(device), info_(device.info()) {
+    info_.memory_bytes = bytes;
+  }
+  std::size_t back_to_back() const { return back_to_back_; }
+
+  const DeviceInfo& info() const override { return info_; }
+  bool usable() const override { return device_.usable(); }
+  Result<device::ModuleId> load(const Binary& binary, device::Trust trust) override {
+    return device_.load(binary, trust);
+  }
+  void unload(device::ModuleId module) override { device_.unload(module); }
+  Result<device::BufferId> allocate(const device::BufferSpec& spec) override {
+    return device_.allocate(spec);
+  }
+  void free(device::BufferId buffer) override { device_.free(buffer); }
+  Status write(device::BufferRef to, std::span<const std::byte> bytes) override {
+    return device_.write(to, bytes);
+  }
+  Status read(device::BufferRef from, std::span<std::byte> bytes) override {
+    return device_.read(from, bytes);
+  }
+  Result<device::RunOutcome> run(std::span<const device::Step> steps,
+                                 std::chrono::milliseconds deadline) override {
+    timed_last_ = false;
+    return device_.run(steps, deadline);
+  }
+  Result<device::TimeOutcome> time(std::span<const device::Round> rounds, const TimeLimits& limits) override {
+    if (timed_last_) ++back_to_back_;
+    timed_last_ = true;
+    return device_.time(rounds, limits);
+  }
+  Result<device::GuardReport> check_guards() override { return device_.check_guards(); }
+
+ private:
+  device::Device& device_;
+  DeviceInfo info_;
+  std::size_t back_to_back_ = 0;
+  bool timed_last_ = false;
+};
+
 class PipelineTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -71,8 +114,11 @@ class PipelineTest : public ::testing::Test {
   }
   static std::string starter(const std::string& op) { return (*registry_->find(op))->kernels.front().text; }
   static Verdict judge(const Job& job, const CheckSet& checks = CheckSet::all()) {
+    return judge_on(*device_, job, checks);
+  }
+  static Verdict judge_on(device::Device& device, const Job& job, const CheckSet& checks = CheckSet::all()) {
     SystemClock clock;
-    Harness harness(*device_, *compiler_, *registry_, checks, clock);
+    Harness harness(device, *compiler_, *registry_, checks, clock);
     auto verdict = harness.judge(job);
     EXPECT_TRUE(verdict) << verdict.error().message;
     return verdict ? *verdict : Verdict{};
@@ -186,6 +232,30 @@ TEST_F(PipelineTest, AnIncumbentIsTimedInPairedRounds) {
   EXPECT_GE(timing.rounds_us.size(), 5u);
 }
 
+/// One truth serves all sets of a round, and is computed anew for each group of rounds.
+TEST_F(PipelineTest, WhereTheTruthOfEverySetDoesNotFitTimedRoundsAreStillCompared) {
+  const Job job = job_of(starter("rmsnorm"), "M=8,N=64", Depth::kTrial);
+  SmallMemoryDevice large(*device_, std::uint64_t{1} << 40), small(*device_, 1);
+  const Verdict with_all = judge_on(large, job), with_one = judge_on(small, job);
+  ASSERT_TRUE(with_all.passed);
+  ASSERT_TRUE(with_one.passed) << with_one.failure->message;
+  EXPECT_EQ(with_one.timings.size(), 1u);
+  EXPECT_GT(large.back_to_back(), 0u);
+  EXPECT_EQ(small.back_to_back(), 0u);
+  // Right until it has been launched more often than the checks before the timed rounds do.
+  std::string text = starter("rmsnorm");
+  const std::size_t brace = text.find('{', text.find("__global__"));
+  text.insert(brace + 1,
+              "\n  if (threadIdx.x == 0 && blockIdx.x == 0) ++launches;\n  if (launches > 24) return;\n");
+  text.insert(text.find("extern \"C\""), "__device__ int launches;\n");
+  Job cheat = job_of(text, "M=8,N=64", Depth::kTrial);
+  auto checks = CheckSet::without({"audit.state"});
+  ASSERT_TRUE(checks);
+  const Verdict caught = judge_on(small, cheat, *checks);
+  ASSERT_FALSE(caught.passed);
+  EXPECT_EQ(caught.failure->check, "time.rotate") << caught.failure->message;
+}
+
 TEST_F(PipelineTest, SweepProblemsAreCheckedAndNotTimed) {
   Job job = job_of(starter("rmsnorm"), "M=8,N=64", Depth::kTrial);
   job.target.problems[0].role = Role::kSweep;
@@ -226,6 +296,16 @@ TEST_F(PipelineTest, AKernelThatIsWrongAtShapesItDoesNotExpectIsFoundByHiddenOne
       broken(starter("rmsnorm"), "* rstd", "* (N % 8 ? 0.99f : 1.0f) * rstd"), "M=8,N=64", Depth::kTrial));
   ASSERT_TRUE(verdict.failure);
   EXPECT_EQ(verdict.failure->check, "shape.hidden");
+}
+
+TEST_F(PipelineTest, AnOverrunNamesTheTensor) {
+  const std::string beyond =
+      broken(starter("rmsnorm"), "  const float rstd",
+             "  if (row + N == (long long)gridDim.x * N) y[row + N] = y[row];\n  const float rstd");
+  const Verdict verdict = judge(job_of(beyond, "M=8,N=64"));
+  ASSERT_TRUE(verdict.failure);
+  EXPECT_EQ(verdict.failure->kind, FailureKind::kOutOfBounds);
+  EXPECT_THAT(verdict.failure->message, HasSubstr("`y`"));
 }
 
 TEST_F(PipelineTest, AKernelThatIgnoresAScalarIsFound) {

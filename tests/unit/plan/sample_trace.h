@@ -17,7 +17,8 @@ struct SampleOp {
   std::string types;          ///< "[\"float\", \"Scalar\"]"
   std::string values = "[]";  ///< "[\"\", \"2\"]"
   std::string strides = "[]";
-  double device_us = 10;  ///< 0: launches nothing
+  double device_us = 10;   ///< 0: launches nothing
+  std::string label = {};  ///< of the bridge, "layers.0#mul_3"
 };
 
 inline std::string event(std::string_view category, std::string_view name, int thread, double at, double us,
@@ -38,6 +39,8 @@ inline std::string trace_text(const std::vector<SampleOp>& ops) {
         event("cpu_op", op.name, 1, at, 50,
               fmt::format(R"("Input Dims": {}, "Input type": {}, "Concrete Inputs": {}, "Input Strides": {})",
                           op.dims, op.types, op.values, op.strides));
+    if (!op.label.empty())
+      events += ",\n" + event("user_annotation", "ak.site:" + op.label, 1, at - 10, 70, "");
     if (op.device_us == 0) continue;
     const std::string tie = fmt::format(R"("correlation": {})", ++correlation);
     events += ",\n" + event("cuda_runtime", "cudaLaunchKernel", 1, at + 10, 5, tie);

@@ -82,6 +82,49 @@ TEST(GpuTable, ARateThatAGpuLacksStaysUnknown) {
   EXPECT_FALSE(peaks->tflops(DType::kBF16));
 }
 
+TEST(GpuTable, SaysWhichFiguresWereNotChecked) {
+  const GpuTable gpus = table();
+  EXPECT_TRUE(gpus.find("NVIDIA H200")->unverified.empty());
+  EXPECT_FALSE(gpus.find("NVIDIA H100 NVL")->unverified.empty());
+  auto misspelt = GpuTable::parse(
+      "[[gpu]]\nname = \"x\"\narch = \"a\"\nsource = \"s\"\nmatch = [\"x\"]\nmultiprocessors = 1\nmemory_gib "
+      "= 1\n"
+      "l2_mib = 1\ngbps = 1\ntflops = { f16 = 1 }\nunverified = [\"l2\"]\n",
+      "mine.toml");
+  ASSERT_FALSE(misspelt);
+  EXPECT_NE(misspelt.error().message.find("unverified"), std::string::npos);
+}
+
+TEST(GpuTable, TheRatesOfOneGpuAgreeWithEachOther) {
+  for (const GpuFigures& gpu : table().gpus()) {
+    const auto rate = [&](const char* type) { return gpu.tflops.contains(type) ? gpu.tflops.at(type) : 0; };
+    if (rate("bf16") > 0) EXPECT_EQ(rate("bf16"), rate("f16")) << gpu.name;
+    if (rate("tf32") > 0) EXPECT_NEAR(rate("tf32") / rate("f16"), 0.5, 0.012) << gpu.name;
+    if (rate("fp8") > 0) EXPECT_NEAR(rate("fp8") / rate("f16"), 2, 0.03) << gpu.name;
+    EXPECT_GT(rate("f16"), rate("f32")) << gpu.name;
+  }
+}
+
+TEST(GpuTable, WhatMmaSyncReachesBoundsNoGpuThatHasTcgen05) {
+  Peaks measured;
+  measured.matrix_tflops = {{DType::kF16, {700, Source::kMeasured}}, {DType::kF32, {233, Source::kMeasured}}};
+  measured.rates["fp32_fma"] = {70, Source::kMeasured};
+
+  Peaks listed = measured;
+  table().bound_unmeasured_rates(device("NVIDIA B200", "sm_100a", 148), listed);
+  EXPECT_GT(listed.tflops(DType::kF16)->value, 2000);
+  EXPECT_EQ(listed.tflops(DType::kF16)->source, Source::kTable);
+  EXPECT_DOUBLE_EQ(listed.tflops(DType::kF32)->value, listed.tflops(DType::kF16)->value / 3);
+
+  Peaks unlisted = measured;
+  table().bound_unmeasured_rates(device("NVIDIA Thor", "sm_110a", 20), unlisted);
+  EXPECT_TRUE(unlisted.matrix_tflops.empty());
+
+  Peaks hopper = measured;
+  table().bound_unmeasured_rates(device("NVIDIA H200", "sm_90a", 132), hopper);
+  EXPECT_EQ(hopper, measured);
+}
+
 TEST(GpuTable, AFigureThatIsNoNumberIsAnError) {
   auto parsed = GpuTable::parse("[[gpu]]\nname = \"x\"\n", "mine.toml");
   ASSERT_FALSE(parsed);

@@ -164,6 +164,13 @@ TEST(ObjectiveRatio, TheSameSeedGivesTheSameInterval) {
   EXPECT_EQ(objective_ratio(problems, {}, first)->ci_low, objective_ratio(problems, {}, second)->ci_low);
 }
 
+TEST(KeepRule, AnIntervalWhoseUpperEndIsMoreThanTwiceItsLowerDecidesNothing) {
+  EXPECT_EQ(is_faster({3, 1.5, 3.1}, 0.01), Answer::kAmbiguous);
+  EXPECT_EQ(is_faster({2.5, 1.6, 3.1}, 0.01), Answer::kYes);
+  EXPECT_EQ(is_faster({0.5, 0.2, 0.9}, 0.01), Answer::kNo);  // slower all the same
+  EXPECT_TRUE(too_wide({3, 1.5, 3.1}));
+}
+
 TEST(KeepRule, KeepsOnlyWhenTheWholeIntervalIsAboveTheThreshold) {
   EXPECT_EQ(is_faster({1.05, 1.02, 1.08}, 0.01), Answer::kYes);
   EXPECT_EQ(is_faster({1.05, 1.01, 1.08}, 0.01), Answer::kAmbiguous);

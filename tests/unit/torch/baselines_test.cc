@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -27,19 +28,23 @@ class BaselinesTest : public testing::Test {
     registry_ = std::make_unique<op::Registry>(std::move(*registry));
   }
   /// An interpreter that keeps its request and prints `answer`.
-  std::string python(const std::string& answer) {
+  std::string python(const std::string& answer, const std::string& then = "") {
     const fs::path path = folder_->path() / "python";
-    std::ofstream(path) << "#!/bin/sh\ncat > " << (folder_->path() / "request").string() << "\ncat <<'END'\n"
-                        << answer << "\nEND\n";
+    std::ofstream(path) << "#!/bin/sh\ncat > " << (folder_->path() / "request").string()
+                        << "\necho \"$CUDA_VISIBLE_DEVICES\" > " << (folder_->path() / "visible").string()
+                        << "\ncat <<'END'\n"
+                        << answer << "\nEND\n"
+                        << then << "\n";
     fs::permissions(path, fs::perms::owner_all);
     return path.string();
   }
-  Baselines baselines(const std::string& answer) {
+  Baselines baselines(const std::string& answer, const std::string& then = "") {
     DeviceInfo device;
     device.kind = "cuda";
     device.uuid = "GPU-1";
+    device.name = "NVIDIA H200";
     device.l2_bytes = 1 << 20;
-    return Baselines({.python = python(answer), .cache = folder_->path() / "cache"}, device);
+    return Baselines({.python = python(answer, then), .cache = folder_->path() / "cache"}, device);
   }
   BaselineRequest request(const std::string& op, const std::string& size, DType dtype) {
     const op::Family& family = **registry_->find(op);
@@ -82,6 +87,48 @@ TEST_F(BaselinesTest, WhatWasMeasuredIsNotMeasuredAgain) {
   EXPECT_EQ((*known.find(*wanted.family, wanted.problem))->fastest(), "fused");
   const BaselineRequest other = request("rmsnorm", "M=4,N=9", DType::kF16);
   EXPECT_FALSE(known.find(*other.family, other.problem)->has_value());
+}
+
+TEST_F(BaselinesTest, WhatIsReadyByTheDeadlineIsKept) {
+  const Baselines slow = baselines(kAnswer, "sleep 100");  // torch.compile of the second problem
+  const std::vector<BaselineRequest> wanted = {request("rmsnorm", "M=4,N=8", DType::kF16),
+                                               request("rmsnorm", "M=4,N=9", DType::kF16)};
+  auto some = slow.measure_within(wanted, Paths::kAll, std::chrono::milliseconds(500));
+  ASSERT_TRUE(some) << some.error().message;
+  ASSERT_TRUE(some->at(0));
+  EXPECT_EQ(some->at(0)->fastest(), "fused");
+  EXPECT_FALSE(some->at(1));
+  EXPECT_TRUE(slow.find(*wanted[0].family, wanted[0].problem)->has_value());
+}
+
+TEST_F(BaselinesTest, TheEagerPathsStandUntilAllAreKnown) {
+  const BaselineRequest wanted = request("rmsnorm", "M=4,N=8", DType::kF16);
+  const char* eager = R"({"torch": "2.11.0", "device": "NVIDIA H200"}
+{"id": "0", "times": {"eager": 30.0}, "errors": {}})";
+  const Baselines known = baselines(eager);
+  ASSERT_TRUE(known.measure_within({wanted}, Paths::kEager, std::chrono::seconds(10)));
+  EXPECT_EQ(Json::parse(*read_file(folder_->path() / "request"))["compile"], false);
+  EXPECT_EQ((*known.find(*wanted.family, wanted.problem))->fastest(), "eager");
+  python(kAnswer);
+  ASSERT_TRUE(known.measure_within({wanted}, Paths::kAll, std::chrono::seconds(10)));
+  EXPECT_EQ(Json::parse(*read_file(folder_->path() / "request"))["compile"], true);
+  EXPECT_EQ((*known.find(*wanted.family, wanted.problem))->fastest(), "fused");
+}
+
+TEST_F(BaselinesTest, PyTorchOnAnotherGpuIsAnError) {
+  auto measured = baselines(R"({"torch": "2.11.0", "device": "NVIDIA A100"}
+{"id": "0", "times": {"eager": 30.0}, "errors": {}})")
+                      .measure({request("rmsnorm", "M=4,N=8", DType::kF16)});
+  ASSERT_FALSE(measured);
+  EXPECT_EQ(measured.error().code, ErrorCode::kEnvironment);
+  EXPECT_THAT(measured.error().message, HasSubstr("two devices"));
+}
+
+TEST_F(BaselinesTest, PyTorchSeesTheGpuThatKernelsRunOn) {
+  const char* before = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (before != nullptr) GTEST_SKIP() << "CUDA_VISIBLE_DEVICES is set here";
+  ASSERT_TRUE(baselines(kAnswer).measure({request("rmsnorm", "M=4,N=8", DType::kF16)}));
+  EXPECT_EQ(read_file(folder_->path() / "visible").value_or(""), "GPU-1\n");
 }
 
 TEST_F(BaselinesTest, NoPyTorchIsAnErrorOfTheEnvironment) {

@@ -156,8 +156,10 @@ Result<device::TimeOutcome> CpuDevice::time(std::span<const device::Round> round
 Result<device::GuardReport> CpuDevice::check_guards() {
   for (const auto& [id, buffer] : state_->buffers) {
     if (auto violation = buffer.guard_violation()) {
-      return device::GuardReport{fmt::format("buffer {} ({} bytes): {}", static_cast<std::uint32_t>(id),
-                                             buffer.spec().bytes, *violation)};
+      const std::string& name = buffer.spec().name;
+      return device::GuardReport{fmt::format(
+          "{} ({} bytes): {}", name.empty() ? fmt::format("buffer {}", static_cast<std::uint32_t>(id)) : name,
+          buffer.spec().bytes, *violation)};
     }
   }
   return device::GuardReport{};

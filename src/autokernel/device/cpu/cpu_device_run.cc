@@ -41,6 +41,7 @@ Result<std::optional<Fault>> CpuDevice::State::ensure_jail(DeviceModule& module,
   }
   module.jail.reset();
   module.jail_buffers.clear();
+  module.jail_names.clear();
   Jail::Spec spec;
   spec.command = jail_command;
   spec.module_fd = module.file.get();
@@ -54,6 +55,7 @@ Result<std::optional<Fault>> CpuDevice::State::ensure_jail(DeviceModule& module,
     spec.buffers.push_back({buffer.fd(), buffer.spec().access == Access::kReadWrite, geometry.content_bytes,
                             geometry.user_offset, geometry.bytes});
     module.jail_buffers.push_back(id);
+    module.jail_names.push_back(buffer.spec().name);
   }
   if (spec.buffers.size() > kMaxJailBuffers) {
     return environment_error("{} buffers are visible to a candidate; the limit is {}", spec.buffers.size(),
@@ -62,8 +64,8 @@ Result<std::optional<Fault>> CpuDevice::State::ensure_jail(DeviceModule& module,
   AK_TRY(started, Jail::start(spec));
   if (started.end) {
     const LineTable lines(module.file.get());
-    return std::optional(
-        describe(*started.end, {&lines, &launch, &module.jail_buffers, spec.start_deadline}));
+    return std::optional(describe(
+        *started.end, {&lines, &launch, &module.jail_buffers, spec.start_deadline, &module.jail_names}));
   }
   module.jail = std::move(started.jail);
   module.jail_table = table_version;
@@ -137,8 +139,8 @@ Result<std::optional<Fault>> CpuDevice::State::run_in_jail(DeviceModule& module,
   module.jail.reset();
   const std::size_t step = std::min<std::size_t>(outcome.end->step, steps.size() - 1);
   const LineTable lines(module.file.get());
-  Fault fault =
-      describe(*outcome.end, {&lines, std::get_if<Launch>(&steps[step]), &module.jail_buffers, stated});
+  Fault fault = describe(*outcome.end, {&lines, std::get_if<Launch>(&steps[step]), &module.jail_buffers,
+                                        stated, &module.jail_names});
   fault.step = first_index + step;
   return std::optional(std::move(fault));
 }

@@ -23,7 +23,8 @@ struct DeviceModule {
   std::unique_ptr<Jail> jail;
   std::uint64_t jail_table = 0;  ///< version of the buffer table that it has mapped
   std::vector<device::BufferId> jail_buffers;
-  RunnerNeeds needs;  ///< grows with the launches seen
+  std::vector<std::string> jail_names;  ///< of jail_buffers
+  RunnerNeeds needs;                    ///< grows with the launches seen
   RunnerNeeds jail_needs;
   bool scrub_pending = false;
 

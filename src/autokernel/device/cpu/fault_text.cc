@@ -106,13 +106,16 @@ class Narrator {
       return fmt::format("a buffer ({} bytes)", bytes);
     }
     const device::BufferId id = (*context_.buffers)[record_.buffer];
+    const std::string name = context_.names != nullptr ? (*context_.names)[record_.buffer] : "";
     if (context_.launch != nullptr) {
       for (std::size_t i = 0; i < context_.launch->args.size(); ++i) {
         const auto* ref = std::get_if<device::BufferRef>(&context_.launch->args[i]);
-        if (ref != nullptr && ref->buffer == id) return fmt::format("argument {} ({} bytes)", i, bytes);
+        if (ref == nullptr || ref->buffer != id) continue;
+        return name.empty() ? fmt::format("argument {} ({} bytes)", i, bytes)
+                            : fmt::format("{} (argument {}, {} bytes)", name, i, bytes);
       }
     }
-    return fmt::format("a buffer that is no argument ({} bytes)", bytes);
+    return fmt::format("{} that is no argument ({} bytes)", name.empty() ? "a buffer" : name, bytes);
   }
   const FaultRecord& record_;
   const FaultContext& context_;

@@ -28,6 +28,7 @@ struct FaultContext {
   const device::Launch* launch = nullptr;                  ///< the step's, or null
   const std::vector<device::BufferId>* buffers = nullptr;  ///< the jail's table
   std::chrono::milliseconds deadline{0};
+  const std::vector<std::string>* names = nullptr;  ///< of `buffers`; empty texts where they have none
 };
 
 device::Fault describe(const FaultRecord& record, const FaultContext& context);

@@ -69,16 +69,31 @@ bool ends_context(DriverResult result) {
 
 }  // namespace
 
+/// The driver does not tell the address. Beside red zones a stray access lands in a zone, unless it is far
+/// off.
+Fault CudaDevice::State::illegal_address(const std::string& said) const {
+  const bool unmapped_beside = std::any_of(buffers.begin(), buffers.end(), [](const auto& each) {
+    const device::BufferSpec& spec = each.second.spec;
+    return spec.access != device::Access::kHidden && spec.guard != device::Guard::kRedZone;
+  });
+  if (unmapped_beside) {
+    return make_fault(FailureKind::kOutOfBounds, "guard.edge",
+                      said +
+                          " (a read or write outside of the buffers, or a write to an input, which is mapped "
+                          "read-only)");
+  }
+  return make_fault(FailureKind::kOutOfBounds, "guard.input",
+                    said +
+                        " (a write to an input, which is mapped read-only, or an access further than 64 KiB "
+                        "outside of the buffers)");
+}
+
 Fault CudaDevice::State::fault_of(DriverResult result, std::string_view what) {
   if (ends_context(result)) lost = true;
   const std::string said = fmt::format("{}: {}", what, api.describe(result));
   switch (result) {
     case DriverResult::kIllegalAddress:
-      return make_fault(
-          FailureKind::kOutOfBounds, "guard.edge",
-          said +
-              " (a read or write outside of the buffers, or a write to an input, which is mapped "
-              "read-only)");
+      return illegal_address(said);
     case DriverResult::kOutOfMemory:
       return make_fault(FailureKind::kOutOfMemory, "fault", said);
     case DriverResult::kLaunchTimeout:

@@ -75,6 +75,7 @@ struct CudaDevice::State {
   /// Until the stream is empty, or the deadline: then the device is lost.
   MaybeFault wait(std::chrono::milliseconds deadline);
   device::Fault fault_of(DriverResult result, std::string_view what);
+  device::Fault illegal_address(const std::string& said) const;
   Result<TensorMapDescriptor> encode(const device::TensorMap& map, device::Trust trust);
 
   // cuda_device_time.cc

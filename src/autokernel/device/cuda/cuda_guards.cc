@@ -76,10 +76,11 @@ Result<device::GuardReport> CudaDevice::check_guards() {
     }
     const bool before = zone->at < buffer.trusted();
     const std::uint64_t first = zone->at + found[2 * i + 1];
+    const auto number = static_cast<std::uint32_t>(state.zone_owners[i]);
     return device::GuardReport{
-        fmt::format("buffer {} ({} bytes): {} bytes {} it were written, the first {} bytes {}",
-                    static_cast<std::uint32_t>(state.zone_owners[i]), buffer.spec.bytes, found[2 * i],
-                    before ? "before" : "after",
+        fmt::format("{} ({} bytes): {} bytes {} it were written, the first {} bytes {}",
+                    buffer.spec.name.empty() ? fmt::format("buffer {}", number) : buffer.spec.name,
+                    buffer.spec.bytes, found[2 * i], before ? "before" : "after",
                     before ? buffer.trusted() - first : first - buffer.trusted() - buffer.spec.bytes,
                     before ? "before its start" : "after its end")};
   }
