@@ -12,7 +12,7 @@ where = ["(16 * WARPS + 2 * STAGES * KEYS) * D * 2 <= max_shared_bytes"]
 needs = ["D % 16 == 0", "D <= 256", "B * HQ <= 65535"]
 [defaults]
 WARPS = 4
-KEYS = 64
+KEYS = 32
 STAGES = 2
 [[launch]]
 entry = "attention"

@@ -40,6 +40,25 @@ static __device__ void stage(float (&tile)[kStep][kRows + 4], const scalar_t* ma
   }
 }
 
+// scores += q k^T, for the tile of queries and a tile of keys; a thread makes 4 x 4 of it.
+static __device__ void score(float (&scores)[4][4], const scalar_t* q, int first_query, int LQ, const scalar_t* k,
+                             int first_key, int LK, int D) {
+  __shared__ alignas(16) float queries[kStep][QUERIES + 4];
+  __shared__ alignas(16) float keys[kStep][KEYS + 4];
+  const int row = threadIdx.x / kAcross * 4, column = threadIdx.x % kAcross * 4;
+  for (int base = 0; base < D; base += kStep) {
+    stage<QUERIES>(queries, q, first_query, LQ, base, D);
+    stage<KEYS>(keys, k, first_key, LK, base, D);
+    __syncthreads();
+#pragma unroll 4
+    for (int d = 0; d < kStep; ++d) {
+      for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j) scores[i][j] += queries[d][row + i] * keys[d][column + j];
+    }
+    __syncthreads();
+  }
+}
+
 // The largest, or the sum, of what the threads of a row have.
 template <class Combine>
 static __device__ float across_row(float value, Combine combine) {
@@ -51,8 +70,6 @@ static __device__ float across_row(float value, Combine combine) {
 
 extern "C" __global__ void attention(const scalar_t* q, const scalar_t* k, const scalar_t* v, const scalar_t* mask,
                                      scalar_t* o, int HQ, int HKV, int LQ, int LK, int D, float scale) {
-  __shared__ alignas(16) float queries[kStep][QUERIES + 4];
-  __shared__ alignas(16) float keys[kStep][KEYS + 4];
   __shared__ alignas(16) float values[kStep][COLUMNS];
   __shared__ float weights[QUERIES][KEYS + 1];
   const int head = blockIdx.z % HQ, batch = blockIdx.z / HQ;
@@ -74,17 +91,7 @@ extern "C" __global__ void attention(const scalar_t* q, const scalar_t* k, const
   for (int i = 0; i < 4; ++i) highest[i] = -ak::infinity();
   for (int first_key = 0; first_key < end; first_key += KEYS) {
     float scores[4][4] = {};
-    for (int base = 0; base < D; base += kStep) {
-      stage<QUERIES>(queries, q, first_query, LQ, base, D);
-      stage<KEYS>(keys, k, first_key, LK, base, D);
-      __syncthreads();
-#pragma unroll 4
-      for (int d = 0; d < kStep; ++d) {
-        for (int i = 0; i < 4; ++i)
-          for (int j = 0; j < 4; ++j) scores[i][j] += queries[d][row + i] * keys[d][across * 4 + j];
-      }
-      __syncthreads();
-    }
+    score(scores, q, first_query, LQ, k, first_key, LK, D);
     for (int i = 0; i < 4; ++i) {
       const int query = first_query + row + i;
       float best = highest[i];

@@ -21,10 +21,10 @@ needs = ["BATCH <= 65535"]
 [defaults]
 BM = 128
 BN = 128
-BK = 32
+BK = 64
 WARPS_M = 2
 WARPS_N = 2
-STAGES = 4
+STAGES = 3
 GROUP = 8
 [[launch]]
 entry = "matmul"
