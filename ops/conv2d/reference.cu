@@ -55,7 +55,7 @@ static __device__ Pixel pixel_at(const Sizes& z, long long pixel) {
 }
 
 // Where the output of a pixel and a channel lies: y is [N, K, P, Q] or, with NHWC, [N, P, Q, K].
-static __device__ long long output(const Sizes& z, long long pixel, int k) {
+static __device__ __noinline__ long long output(const Sizes& z, long long pixel, int k) {
   const Pixel at = pixel_at(z, pixel);
   return NHWC ? pixel * z.K + k : ((at.n * z.K + k) * z.P + at.p) * z.Q + at.q;
 }
@@ -96,8 +96,8 @@ static __device__ float weight(const Sizes& z, const scalar_t* w, int k, const T
                              : (((long long)k * channels + t.c) * z.R + t.r) * z.S + t.s]);
 }
 
-// How many taps of a pixel lie in the image.
-static __device__ long long terms_of(const Sizes& z, long long pixel) {
+// The root of how many terms a sum has: the taps of a pixel that lie in the image, bias and residual.
+static __device__ __noinline__ double root_of_terms(const Sizes& z, long long pixel) {
   const Pixel at = pixel_at(z, pixel);
   long long rows = 0, columns = 0;
   for (int r = 0; r < z.R; ++r) {
@@ -108,21 +108,21 @@ static __device__ long long terms_of(const Sizes& z, long long pixel) {
     const int v = at.q * STRIDE_W - PAD_W + s * DILATION_W;
     columns += v >= 0 && v < z.W;
   }
-  return rows * columns * (z.C / z.GROUPS);
+  return sqrt((double)(rows * columns * (z.C / z.GROUPS) + HAS_BIAS + HAS_RESIDUAL));
 }
 
-// The sums of a tile; `factor` makes what Sum adds of a value. finish(pixel, channel, sum) gets each of them.
-template <class Sum, class Factor, class Make, class Finish>
+// The sums of a tile; `factor` makes a term of a value. finish(pixel, channel, sum) gets each of them.
+template <int kExact, class Make, class Finish>
 static __device__ void correlate(const Sizes& z, const scalar_t* x, const scalar_t* w, const Make& factor,
                                  const Finish& finish) {
-  __shared__ ak::Stage<Factor, Factor> stage;
+  __shared__ ak::Stage<kExact> stage;
   __shared__ Corner corners[ak::kTile];
   const Tile t = tile(z);
   for (int i = threadIdx.x; i < ak::kTile; i += BLOCK) corners[i] = corner(z, x, t.pixel + i, t.group);
   ak::tile_barrier();
   const long long pixels = (long long)z.N * z.P * z.Q;
   const int channels = z.K / z.GROUPS;
-  Sum sums[4][4] = {};
+  ak::Sums<kExact> sums = {};
   ak::accumulate<NHWC != 0, true>(
       sums, stage, z.C / z.GROUPS * z.R * z.S,
       [&](int i, int index) { return factor(under(z, corners[i], tap(z, index))); },
@@ -131,26 +131,36 @@ static __device__ void correlate(const Sizes& z, const scalar_t* x, const scalar
       });
   ak::each_sum([&](int i, int j, int row, int column) {
     if (t.pixel + row >= pixels || t.channel + column >= channels) return;
-    finish(t.pixel + row, t.group * channels + t.channel + column, sums[i][j]);
+    finish(t.pixel + row, t.group * channels + t.channel + column, sums.at[i][j]);
   });
 }
+
+// Not inlined, since each of a thread's sums is finished by code of its own.
+static __device__ __noinline__ double activated(double sum) { return ak::activate<ACT>(sum); }
+
+#if HAS_BIAS || HAS_RESIDUAL
+static __device__ void add(ak::Term<1>& sum, float value) {
+  sum.exact[0] += value;
+  sum.single += fabsf(value);
+}
+#endif
 
 extern "C" __global__ void reference(const scalar_t* x, const scalar_t* w, const scalar_t* bias,
                                      const scalar_t* residual, double* y_r, double* y_S, int N, int C, int H, int W,
                                      int K, int R, int S, int GROUPS, int P, int Q) {
   const Sizes z = {N, C, H, W, K, R, S, GROUPS, P, Q};
-  correlate<ak::ExactSum, ak::Exact>(
+  correlate<1>(
       z, x, w, [](float value) { return ak::exact(value); },
-      [&](long long pixel, int k, ak::ExactSum sum) {
+      [&](long long pixel, int k, ak::Term<1> sum) {
         const long long at = output(z, pixel, k);
 #if HAS_BIAS
-        sum.add(ak::exact(ak::to_float(bias[k])), ak::exact(1));
+        add(sum, ak::to_float(bias[k]));
 #endif
 #if HAS_RESIDUAL
-        sum.add(ak::exact(ak::to_float(residual[at])), ak::exact(1));
+        add(sum, ak::to_float(residual[at]));
 #endif
-        y_r[at] = ak::activate<ACT>(sum.value);
-        y_S[at] = sqrt((double)(terms_of(z, pixel) + HAS_BIAS + HAS_RESIDUAL)) * sum.size;
+        y_r[at] = activated(sum.exact[0]);
+        y_S[at] = root_of_terms(z, pixel) * sum.single;
       });
 }
 
@@ -158,16 +168,16 @@ extern "C" __global__ void contract(const scalar_t* x, const scalar_t* w, const 
                                     const scalar_t* residual, scalar_t* y, int N, int C, int H, int W, int K, int R,
                                     int S, int GROUPS, int P, int Q) {
   const Sizes z = {N, C, H, W, K, R, S, GROUPS, P, Q};
-  correlate<ak::FloatSum, float>(
-      z, x, w, [](float value) { return value; },
-      [&](long long pixel, int k, ak::FloatSum sum) {
+  correlate<0>(
+      z, x, w, [](float value) { return ak::single(value); },
+      [&](long long pixel, int k, ak::Term<0> sum) {
         const long long at = output(z, pixel, k);
 #if HAS_BIAS
-        sum.value += ak::to_float(bias[k]);
+        sum.single += ak::to_float(bias[k]);
 #endif
 #if HAS_RESIDUAL
-        sum.value += ak::to_float(residual[at]);
+        sum.single += ak::to_float(residual[at]);
 #endif
-        y[at] = ak::from_float<scalar_t>(ak::activate<ACT>(sum.value));
+        y[at] = ak::from_float<scalar_t>(ak::activate<ACT>(sum.single));
       });
 }

@@ -21,13 +21,13 @@ args = ["q", "k", "mask", "highest", "seen", "HQ", "HKV", "LQ", "LK", "D", "scal
 entry = "reference"
 grid = ["B * HQ * ceil_div(LQ, BLOCK > 1 ? 64 : 4) * ceil_div(D, 64)"]
 block = ["BLOCK"]
-shared_bytes = "BLOCK > 1 ? 86016 : 3072"
+shared_bytes = "BLOCK > 1 ? 86016 : 4096"
 args = ["q", "k", "v", "mask", "highest", "seen", "o_r", "o_S", "o_I0", "HQ", "HKV", "LQ", "LK", "D", "scale"]
 [[launch]]
 entry = "contract"
 grid = ["B * HQ * ceil_div(LQ, BLOCK > 1 ? 64 : 4) * ceil_div(D, 64)"]
 block = ["BLOCK"]
-shared_bytes = "BLOCK > 1 ? 86016 : 3072"
+shared_bytes = "BLOCK > 1 ? 86016 : 4096"
 args = ["q", "k", "v", "mask", "highest", "o", "HQ", "HKV", "LQ", "LK", "D", "scale"]
 */
 #include "autokernel/device/convert.cuh"
@@ -88,26 +88,29 @@ static __device__ Head head_of(int index, const scalar_t* q, const scalar_t* k, 
   return h;
 }
 
-static __device__ void scores(ak::FloatSum (&sums)[4][4], ak::Stage<float, float>& stage, const Head& h, int first) {
+static __device__ void scores(ak::Sums<0>& sums, ak::Stage<0>& stage, const Head& h, int first) {
   ak::accumulate<true, true>(
-      sums, stage, h.D, [&](int i, int d) { return h.query_at(i, d); },
-      [&](int j, int d) { return h.key_at(first + j, d); });
+      sums, stage, h.D, [&](int i, int d) { return ak::single(h.query_at(i, d)); },
+      [&](int j, int d) { return ak::single(h.key_at(first + j, d)); });
 }
-static __device__ void scores(ak::ExactSum (&sums)[4][4], ak::Stage<ak::Exact, ak::Exact>& stage, const Head& h,
-                              int first) {
+static __device__ void scores(ak::Sums<1>& sums, ak::Stage<1>& stage, const Head& h, int first) {
   ak::accumulate<true, true>(
       sums, stage, h.D, [&](int i, int d) { return ak::exact(h.query_at(i, d)); },
       [&](int j, int d) { return ak::exact(h.key_at(first + j, d)); });
 }
 
+// What each of the threads of a row has found of it.
+template <class T>
+using Parts = T[ak::kTile][ak::kRowThreads + 1];
+
 // One value a thread and row of its sums, combined over the threads that share the row; row i's result for each of them.
 template <class T, class Combine>
-static __device__ void across_row(T (&values)[4], T (&parts)[ak::kTile][ak::kTileThreads + 1], const Combine& combine) {
-  for (int i = 0; i < 4; ++i) parts[ak::tile_row(i)][ak::tile_across()] = values[i];
+static __device__ void across_row(T (&values)[ak::kRowsEach], Parts<T>& parts, const Combine& combine) {
+  for (int i = 0; i < ak::kRowsEach; ++i) parts[ak::tile_row(i)][ak::tile_across()] = values[i];
   ak::tile_barrier();
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < ak::kRowsEach; ++i) {
     T all = parts[ak::tile_row(i)][0];
-    for (int k = 1; k < ak::kTileThreads; ++k) all = combine(all, parts[ak::tile_row(i)][k]);
+    for (int k = 1; k < ak::kRowThreads; ++k) all = combine(all, parts[ak::tile_row(i)][k]);
     values[i] = all;
   }
   ak::tile_barrier();
@@ -116,18 +119,19 @@ static __device__ void across_row(T (&values)[4], T (&parts)[ak::kTile][ak::kTil
 // The fp64 result does not depend on what is subtracted from the logits, so that fp32 will do for it.
 extern "C" __global__ void reference_highest(const scalar_t* q, const scalar_t* k, const scalar_t* mask, float* highest,
                                              int* seen, int HQ, int HKV, int LQ, int LK, int D, float scale) {
-  __shared__ ak::Stage<float, float> stage;
-  __shared__ float parts[ak::kTile][ak::kTileThreads + 1];
-  __shared__ int counts[ak::kTile][ak::kTileThreads + 1];
+  __shared__ ak::Stage<0> stage;
+  __shared__ Parts<float> parts;
+  __shared__ Parts<int> counts;
   const Head h = head_of(blockIdx.x, q, k, nullptr, mask, {HQ, HKV, LQ, LK, D});
-  float best[4] = {-ak::infinity(), -ak::infinity(), -ak::infinity(), -ak::infinity()};
-  int count[4] = {};
+  float best[ak::kRowsEach];
+  for (float& each : best) each = -ak::infinity();
+  int count[ak::kRowsEach] = {};
   const int keys = h.keys_of_tile();
   for (int first = 0; first < keys; first += ak::kTile) {
-    ak::FloatSum sums[4][4] = {};
+    ak::Sums<0> sums = {};
     scores(sums, stage, h, first);
     ak::each_sum([&](int i, int j, int row, int column) {
-      const float s = h.logit(row, first + column, scale * sums[i][j].value);
+      const float s = h.logit(row, first + column, scale * sums.at[i][j].single);
       if (s == -ak::infinity()) return;  // hidden, or by the mask
       best[i] = fmaxf(best[i], s);
       count[i] += 1;
@@ -136,7 +140,7 @@ extern "C" __global__ void reference_highest(const scalar_t* q, const scalar_t* 
   across_row(best, parts, [](float a, float b) { return fmaxf(a, b); });
   across_row(count, counts, [](int a, int b) { return a + b; });
   if (ak::tile_across() != 0) return;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < ak::kRowsEach; ++i) {
     const int query = h.query + ak::tile_row(i);
     if (query >= LQ) continue;
     highest[h.row + query] = best[i];
@@ -144,32 +148,20 @@ extern "C" __global__ void reference_highest(const scalar_t* q, const scalar_t* 
   }
 }
 
-// The weight of a key, exp(s - m), as it is rounded and squared, and times what fp32 may change in the product with |v|.
-struct Weight {
-  double value, square;
-  float size;
-};
-struct OutputSum {
-  double value, squares;
-  float size;
-  __device__ void add(const Weight& weight, const ak::Exact& v) {
-    value += weight.value * v.value;
-    squares += weight.square * (v.value * v.value);
-    size += weight.size * v.size;
-  }
-};
+// Not inlined, since each of a thread's weights is made by code of its own.
+static __device__ __noinline__ double weight_of(double logit) { return exp(logit); }
 
 // Weights of a tile; the stages of the two products are not in use at the same time.
 struct ReferenceTile {
   union {
-    ak::Stage<ak::Exact, ak::Exact> scores;
-    ak::Stage<Weight, ak::Exact> outputs;
-    double parts[ak::kTile][ak::kTileThreads + 1];
+    ak::Stage<1> scores;
+    ak::Stage<2> outputs;
+    Parts<double> parts;
   };
   double weight[ak::kTile][ak::kTile + 1];  // -1: the key is hidden
   float size[ak::kTile][ak::kTile + 1];
 };
-static_assert(sizeof(ReferenceTile) <= (BLOCK > 1 ? 86016 : 3072), "shared_bytes of the launch");
+static_assert(sizeof(ReferenceTile) <= (BLOCK > 1 ? 86016 : 4096), "shared_bytes of the launch");
 
 extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const scalar_t* v, const scalar_t* mask,
                                      const float* highest, const int* seen, double* o_r, double* o_S, double* o_I0,
@@ -178,28 +170,28 @@ extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const
   ReferenceTile& tile = *(ReferenceTile*)shared_memory;
   const int chunks = (D + 63) / 64, first_column = (int)(blockIdx.x % chunks) * 64;
   const Head h = head_of(blockIdx.x / chunks, q, k, v, mask, {HQ, HKV, LQ, LK, D});
-  float m[4], of_keys[4];  // of_keys: sqrt of how many a query sees
-  for (int i = 0; i < 4; ++i) {
+  float m[ak::kRowsEach], of_keys[ak::kRowsEach];  // of_keys: sqrt of how many a query sees
+  for (int i = 0; i < ak::kRowsEach; ++i) {
     const int query = h.query + ak::tile_row(i);
     m[i] = query < LQ ? highest[h.row + query] : 0.0f;
     of_keys[i] = query < LQ ? sqrtf((float)seen[h.row + query]) : 0.0f;
   }
   const float of_scores = sqrtf((float)D) * fabsf(scale);
-  double weights[4] = {};
-  OutputSum outputs[kGroups][4][4] = {};
+  double weights[ak::kRowsEach] = {};
+  ak::Sums<2> outputs[kGroups] = {};
   const int keys = h.keys_of_tile();
   for (int first = 0; first < keys; first += ak::kTile) {
-    ak::ExactSum sums[4][4] = {};
+    ak::Sums<1> sums = {};
     scores(sums, tile.scores, h, first);
-    // S: sqrt(seen) sum p |v| (1 + |s|) for the sums over keys, and sqrt(D) sum p |v| |scale| sum |q k| for scores that
-    // cancelled; I: weights p that were rounded.
+    // r: sum p v with p = exp(s - m); I: the squares of p v, p rounded; S: sqrt(seen) sum p |v| (1 + |s|) for the sums over
+    // keys, and sqrt(D) sum p |v| |scale| sum |q k| for scores that cancelled.
     ak::each_sum([&](int i, int j, int row, int column) {
-      const double s = h.logit(row, first + column, scale * sums[i][j].value);
+      const double s = h.logit(row, first + column, scale * sums.at[i][j].exact[0]);
       const bool hidden = s == -ak::infinity();
-      const double weight = hidden ? 0 : exp(s - m[i]);
+      const double weight = hidden ? 0 : weight_of(s - m[i]);
       weights[i] += weight;
       tile.weight[row][column] = hidden ? -1 : weight;
-      tile.size[row][column] = (float)weight * (of_keys[i] * (1 + (float)fabs(s)) + of_scores * sums[i][j].size);
+      tile.size[row][column] = (float)weight * (of_keys[i] * (1 + (float)fabs(s)) + of_scores * sums.at[i][j].single);
     });
     ak::tile_barrier();
 #pragma unroll
@@ -210,36 +202,39 @@ extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const
           outputs[group], tile.outputs, keys - first < ak::kTile ? keys - first : ak::kTile,
           [&](int i, int key) {
             const double weight = tile.weight[i][key];
-            if (weight < 0) return Weight{};
+            if (weight < 0) return ak::Term<2>{};
             const double rounded = fmax(weight, (double)ak::smallest_normal<scalar_t>());
-            return Weight{weight, rounded * rounded, tile.size[i][key]};
+            return ak::Term<2>{{weight, rounded * rounded}, tile.size[i][key]};
           },
-          [&](int j, int key) { return ak::exact(h.value_at(first + key, columns + j)); });
+          [&](int j, int key) {
+            const double value = h.value_at(first + key, columns + j);
+            return ak::Term<2>{{value, value * value}, (float)fabs(value)};
+          });
     }
   }
   across_row(weights, tile.parts, [](double a, double b) { return a + b; });
+  for (double& each : weights) each = each > 0 ? 1 / each : 0;  // a query that sees nothing gives 0
   for (int group = 0; group < kGroups; ++group) {
     ak::each_sum([&](int i, int j, int row, int column) {
       const int d = first_column + group * ak::kTile + column;
       if (h.query + row >= LQ || d >= D) return;
       const long long at = (h.row + h.query + row) * D + d;
-      const OutputSum& sum = outputs[group][i][j];
-      const bool any = weights[i] > 0;  // a query that sees nothing gives 0
-      o_r[at] = any ? sum.value / weights[i] : 0;
-      o_S[at] = any ? sum.size / weights[i] : 0;
-      o_I0[at] = any ? sqrt(sum.squares) / weights[i] : 0;
+      const ak::Term<2>& sum = outputs[group].at[i][j];
+      o_r[at] = sum.exact[0] * weights[i];
+      o_S[at] = sum.single * weights[i];
+      o_I0[at] = sqrt(sum.exact[1]) * weights[i];
     });
   }
 }
 
 struct ContractTile {
   union {
-    ak::Stage<float, float> stage;
-    float parts[ak::kTile][ak::kTileThreads + 1];
+    ak::Stage<0> stage;
+    Parts<float> parts;
   };
   float weight[ak::kTile][ak::kTile + 1];
 };
-static_assert(sizeof(ContractTile) <= (BLOCK > 1 ? 86016 : 3072), "shared_bytes of the launch");
+static_assert(sizeof(ContractTile) <= (BLOCK > 1 ? 86016 : 4096), "shared_bytes of the launch");
 
 extern "C" __global__ void contract(const scalar_t* q, const scalar_t* k, const scalar_t* v, const scalar_t* mask,
                                     const float* highest, scalar_t* o, int HQ, int HKV, int LQ, int LK, int D,
@@ -248,14 +243,14 @@ extern "C" __global__ void contract(const scalar_t* q, const scalar_t* k, const 
   ContractTile& tile = *(ContractTile*)shared_memory;
   const int chunks = (D + 63) / 64, first_column = (int)(blockIdx.x % chunks) * 64;
   const Head h = head_of(blockIdx.x / chunks, q, k, v, mask, {HQ, HKV, LQ, LK, D});
-  float weights[4] = {};
-  ak::FloatSum outputs[kGroups][4][4] = {};
+  float weights[ak::kRowsEach] = {};
+  ak::Sums<0> outputs[kGroups] = {};
   const int keys = h.keys_of_tile();
   for (int first = 0; first < keys; first += ak::kTile) {
-    ak::FloatSum sums[4][4] = {};
+    ak::Sums<0> sums = {};
     scores(sums, tile.stage, h, first);
     ak::each_sum([&](int i, int j, int row, int column) {
-      const float s = h.logit(row, first + column, scale * sums[i][j].value);
+      const float s = h.logit(row, first + column, scale * sums.at[i][j].single);
       const float weight = s == -ak::infinity() ? 0.0f : expf(s - highest[h.row + h.query + row]);
       weights[i] += weight;
       tile.weight[row][column] = weight;
@@ -267,8 +262,8 @@ extern "C" __global__ void contract(const scalar_t* q, const scalar_t* k, const 
       if (BLOCK == 1 && columns >= D) break;
       ak::accumulate<false, false>(
           outputs[group], tile.stage, keys - first < ak::kTile ? keys - first : ak::kTile,
-          [&](int i, int key) { return tile.weight[i][key]; },
-          [&](int j, int key) { return h.value_at(first + key, columns + j); });
+          [&](int i, int key) { return ak::single(tile.weight[i][key]); },
+          [&](int j, int key) { return ak::single(h.value_at(first + key, columns + j)); });
     }
   }
   across_row(weights, tile.parts, [](float a, float b) { return a + b; });
@@ -277,7 +272,7 @@ extern "C" __global__ void contract(const scalar_t* q, const scalar_t* k, const 
       const int d = first_column + group * ak::kTile + column;
       if (h.query + row >= LQ || d >= D) return;
       o[(h.row + h.query + row) * D + d] =
-          ak::from_float<scalar_t>(weights[i] > 0 ? outputs[group][i][j].value / weights[i] : 0.0f);
+          ak::from_float<scalar_t>(weights[i] > 0 ? outputs[group].at[i][j].single / weights[i] : 0.0f);
     });
   }
 }

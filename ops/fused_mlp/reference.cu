@@ -73,8 +73,11 @@ static __device__ Tile tile(int rows, int columns, int terms) {
   return {rows, columns, terms, (int)(blockIdx.x / across) * ak::kTile, (int)(blockIdx.x % across) * ak::kTile};
 }
 
-// The derivative of ak::activate<ACT>.
-static __device__ double slope(double x) {
+// Not inlined, since each of a thread's values is made by code of its own.
+static __device__ __noinline__ double activated(double x) { return ak::activate<ACT>(x); }
+
+// The derivative.
+static __device__ __noinline__ double slope(double x) {
   if (ACT == 1) return x < 0 ? 0 : 1;
   if (ACT == 2) {
     const double root = 0.7978845608028654;  // sqrt(2 / pi)
@@ -95,9 +98,9 @@ static __device__ double slope(double x) {
 // x w^T in fp64, with the sums of absolute terms: finish(at, sum) gets each of them.
 template <class Finish>
 static __device__ void project(const scalar_t* x, const scalar_t* w, int M, int D, int H, const Finish& finish) {
-  __shared__ ak::Stage<ak::Exact, ak::Exact> stage;
+  __shared__ ak::Stage<1> stage;
   const Tile t = tile(M, H, D);
-  ak::ExactSum sums[4][4] = {};
+  ak::Sums<1> sums = {};
   ak::accumulate<true, true>(
       sums, stage, D,
       [&](int i, int k) {
@@ -109,75 +112,58 @@ static __device__ void project(const scalar_t* x, const scalar_t* w, int M, int 
         return ak::exact(t.right(j, k, &at) ? ak::to_float(w[at]) : 0.0f);
       });
   ak::each_sum([&](int i, int j, int row, int column) {
-    if (t.has(row, column)) finish(t.output(row, column), sums[i][j]);
+    if (t.has(row, column)) finish(t.output(row, column), sums.at[i][j]);
   });
 }
 
 extern "C" __global__ void reference_gate(const scalar_t* x, const scalar_t* w_gate, double* hidden, float* spread,
                                           int M, int D, int H) {
-  project(x, w_gate, M, D, H, [&](long long at, const ak::ExactSum& gate) {
-    hidden[at] = gate.value;
-    spread[at] = gate.size;
+  project(x, w_gate, M, D, H, [&](long long at, const ak::Term<1>& gate) {
+    hidden[at] = gate.exact[0];
+    spread[at] = gate.single;
   });
 }
 
 extern "C" __global__ void reference_up(const scalar_t* x, const scalar_t* w_up, double* hidden, float* spread, int M,
                                         int D, int H) {
-  project(x, w_up, M, D, H, [&](long long at, const ak::ExactSum& up) {
-    const double gate = hidden[at], opened = ak::activate<ACT>(gate);
-    double size = fabs(opened) * up.size + fabs(up.value * slope(gate)) * spread[at];
-    if (ACT == 2 || ACT == 3) size += fabs(gate * up.value);  // 1 + tanh, 1 + erf cancel in the left tail
-    hidden[at] = opened * up.value;
+  project(x, w_up, M, D, H, [&](long long at, const ak::Term<1>& up) {
+    const double gate = hidden[at], opened = activated(gate);
+    double size = fabs(opened) * up.single + fabs(up.exact[0] * slope(gate)) * spread[at];
+    if (ACT == 2 || ACT == 3) size += fabs(gate * up.exact[0]);  // 1 + tanh, 1 + erf cancel in the left tail
+    hidden[at] = opened * up.exact[0];
     spread[at] = (float)size;
   });
 }
 
-// A hidden value h; h as it is rounded, squared; and what fp32 sums, of h and of the products with it, may change.
-struct Hidden {
-  double value, square;
-  float size;
-};
-struct Weight {
-  double value;
-  float size;
-};
-struct DownSum {
-  double value, squares;
-  float size;
-  __device__ void add(const Hidden& h, const Weight& w) {
-    value += h.value * w.value;
-    squares += h.square * (w.value * w.value);
-    size += h.size * w.size;
-  }
-};
-
+// Two sums in fp64: the result, and the squares of what roundings of hidden values change. And what fp32 sums, of hidden
+// values and of the products with them, may change.
 extern "C" __global__ void reference_down(const double* hidden, const float* spread, const scalar_t* w_down,
                                           double* y_r, double* y_S, double* y_I0, int M, int D, int H) {
-  __shared__ ak::Stage<Hidden, Weight> stage;
+  __shared__ ak::Stage<2> stage;
   const Tile t = tile(M, D, H);
   const float of_hidden = sqrtf((float)D), of_products = sqrtf((float)H);
-  DownSum sums[4][4] = {};
+  ak::Sums<2> sums = {};
   ak::accumulate<true, true>(
       sums, stage, H,
       [&](int i, int k) {
         long long at;
-        if (!t.left(i, k, &at)) return Hidden{};
+        if (!t.left(i, k, &at)) return ak::Term<2>{};
         const double h = hidden[at];
         const double rounded = h == 0 ? 0 : fmax(fabs(h), (double)ak::smallest_normal<scalar_t>());
-        return Hidden{h, rounded * rounded, of_hidden * spread[at] + of_products * (float)fabs(h)};
+        return ak::Term<2>{{h, rounded * rounded}, of_hidden * spread[at] + of_products * (float)fabs(h)};
       },
       [&](int j, int k) {
         long long at;
-        if (!t.right(j, k, &at)) return Weight{};
-        const float weight = ak::to_float(w_down[at]);
-        return Weight{weight, fabsf(weight)};
+        if (!t.right(j, k, &at)) return ak::Term<2>{};
+        const double weight = ak::to_float(w_down[at]);
+        return ak::Term<2>{{weight, weight * weight}, (float)fabs(weight)};
       });
   ak::each_sum([&](int i, int j, int row, int column) {
     if (!t.has(row, column)) return;
     const long long at = t.output(row, column);
-    y_r[at] = sums[i][j].value;
-    y_S[at] = sums[i][j].size;
-    y_I0[at] = sqrt(sums[i][j].squares);
+    y_r[at] = sums.at[i][j].exact[0];
+    y_S[at] = sums.at[i][j].single;
+    y_I0[at] = sqrt(sums.at[i][j].exact[1]);
   });
 }
 
@@ -185,21 +171,21 @@ extern "C" __global__ void reference_down(const double* hidden, const float* spr
 template <class Value, class Finish>
 static __device__ void multiply(const Value* a, const scalar_t* b, int rows, int columns, int terms,
                                 const Finish& finish) {
-  __shared__ ak::Stage<float, float> stage;
+  __shared__ ak::Stage<0> stage;
   const Tile t = tile(rows, columns, terms);
-  ak::FloatSum sums[4][4] = {};
+  ak::Sums<0> sums = {};
   ak::accumulate<true, true>(
       sums, stage, terms,
       [&](int i, int k) {
         long long at;
-        return t.left(i, k, &at) ? ak::to_float(a[at]) : 0.0f;
+        return ak::single(t.left(i, k, &at) ? ak::to_float(a[at]) : 0.0f);
       },
       [&](int j, int k) {
         long long at;
-        return t.right(j, k, &at) ? ak::to_float(b[at]) : 0.0f;
+        return ak::single(t.right(j, k, &at) ? ak::to_float(b[at]) : 0.0f);
       });
   ak::each_sum([&](int i, int j, int row, int column) {
-    if (t.has(row, column)) finish(t.output(row, column), sums[i][j].value);
+    if (t.has(row, column)) finish(t.output(row, column), sums.at[i][j].single);
   });
 }
 

@@ -55,36 +55,42 @@ static __device__ Tile tile(const scalar_t* a, const scalar_t* b, int M, int N, 
           (int)(blockIdx.x % across) * ak::kTile};
 }
 
+// Not inlined, since each of a thread's sums is finished by code of its own.
+static __device__ __noinline__ double activated(double sum) { return ak::activate<ACT>(sum); }
+
 extern "C" __global__ void reference(const scalar_t* a, const scalar_t* b, const scalar_t* bias, double* c_r,
                                      double* c_S, int M, int N, int K) {
-  __shared__ ak::Stage<ak::Exact, ak::Exact> stage;
+  __shared__ ak::Stage<1> stage;
   const Tile t = tile(a, b, M, N, K);
-  ak::ExactSum sums[4][4] = {};
+  ak::Sums<1> sums = {};
   ak::accumulate<TRANS_A == 0, TRANS_B != 0>(
       sums, stage, K, [&](int i, int k) { return ak::exact(t.left(i, k)); },
       [&](int j, int k) { return ak::exact(t.right(j, k)); });
   ak::each_sum([&](int i, int j, int row, int column) {
     if (!t.has(row, column)) return;
-    ak::ExactSum sum = sums[i][j];
+    ak::Term<1> sum = sums.at[i][j];
 #if HAS_BIAS
-    sum.add(ak::exact(ak::to_float(bias[t.column + column])), ak::exact(1));
+    const float shift = ak::to_float(bias[t.column + column]);
+    sum.exact[0] += shift;
+    sum.single += fabsf(shift);
 #endif
     const long long at = t.output(row, column);
-    c_r[at] = ak::activate<ACT>(sum.value);
-    c_S[at] = sqrt((double)K + HAS_BIAS) * sum.size;
+    c_r[at] = activated(sum.exact[0]);
+    c_S[at] = sqrt((double)K + HAS_BIAS) * sum.single;
   });
 }
 
 extern "C" __global__ void contract(const scalar_t* a, const scalar_t* b, const scalar_t* bias, scalar_t* c, int M,
                                     int N, int K) {
-  __shared__ ak::Stage<float, float> stage;
+  __shared__ ak::Stage<0> stage;
   const Tile t = tile(a, b, M, N, K);
-  ak::FloatSum sums[4][4] = {};
+  ak::Sums<0> sums = {};
   ak::accumulate<TRANS_A == 0, TRANS_B != 0>(
-      sums, stage, K, [&](int i, int k) { return t.left(i, k); }, [&](int j, int k) { return t.right(j, k); });
+      sums, stage, K, [&](int i, int k) { return ak::single(t.left(i, k)); },
+      [&](int j, int k) { return ak::single(t.right(j, k)); });
   ak::each_sum([&](int i, int j, int row, int column) {
     if (!t.has(row, column)) return;
-    float sum = sums[i][j].value;
+    float sum = sums.at[i][j].single;
 #if HAS_BIAS
     sum += ak::to_float(bias[t.column + column]);
 #endif

@@ -79,7 +79,7 @@ TEST(KernelFiles, DefaultsRunTheSizesThatAreTimed) {
       ASSERT_TRUE(file);
       for (const char* set : {"sweep", "primary"}) {
         for (const Size& size : family.sizes.at(set)) {
-          const Result<Problem> problem = make_problem(family, size, DType::kF32);
+          const Result<Problem> problem = make_problem(family, size, file->dtypes.front());
           const auto invalid = kernel::check_config(*file, file->defaults, *problem, device);
           ASSERT_TRUE(invalid) << invalid.error().message;
           EXPECT_FALSE(invalid->has_value())

@@ -105,14 +105,14 @@ extern "C" __global__ void ak_compare(const ak_bits* y, const double* r, const d
     }
   }
 #if BLOCK > 1
-  __shared__ ak_row parts[BLOCK];
-  parts[threadIdx.x] = mine;
+  __shared__ ak_row merged[BLOCK];
+  merged[threadIdx.x] = mine;
   __syncthreads();
   for (int half = BLOCK / 2; half > 0; half /= 2) {
-    if ((int)threadIdx.x < half) ak_merge(parts[threadIdx.x], parts[threadIdx.x + half]);
+    if ((int)threadIdx.x < half) ak_merge(merged[threadIdx.x], merged[threadIdx.x + half]);
     __syncthreads();
   }
-  mine = parts[0];
+  mine = merged[0];
 #endif
   if (threadIdx.x == 0) {
     double* out = rows + (long long)blockIdx.x * 9;
@@ -147,16 +147,16 @@ extern "C" __global__ void ak_fold_rows(const double* rows, long long count, lon
     ak_merge(mine[sized ? 0 : 1], each);
   }
 #if BLOCK > 1
-  __shared__ ak_row parts[BLOCK];
+  __shared__ ak_row merged[BLOCK];
   for (int part = 0; part < 2; ++part) {
     __syncthreads();
-    parts[threadIdx.x] = mine[part];
+    merged[threadIdx.x] = mine[part];
     __syncthreads();
     for (int half = BLOCK / 2; half > 0; half /= 2) {
-      if ((int)threadIdx.x < half) ak_merge(parts[threadIdx.x], parts[threadIdx.x + half]);
+      if ((int)threadIdx.x < half) ak_merge(merged[threadIdx.x], merged[threadIdx.x + half]);
       __syncthreads();
     }
-    mine[part] = parts[0];
+    mine[part] = merged[0];
   }
 #endif
   if (threadIdx.x != 0) return;
