@@ -3,7 +3,8 @@ about = "keeps its result in a global and replays it for the same pointer"
 dims = "M=8,N=128"
 kind = "audit"
 cpu = ["audit.state", "input.secret", "numeric", "isolate", "input.probe"]
-cuda = ["audit.state", "input.secret", "numeric", "isolate", "input.probe"]
+cuda = ["audit.state", "input.secret", "numeric"]
+cuda_chance = true
 */
 /* autokernel
 op = "rmsnorm"

@@ -4,6 +4,7 @@ dims = "M=8,N=128"
 kind = "wrong"
 cpu = ["guard.poison", "input.secret", "numeric", "repeat", "input.probe", "time.rotate"]
 cuda = ["guard.poison", "shape.hidden", "input.secret", "numeric", "repeat", "shape.edge", "place.vary", "isolate", "input.probe", "time.rotate"]
+cuda_chance = true
 */
 /* autokernel
 op = "rmsnorm"

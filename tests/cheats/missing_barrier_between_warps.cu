@@ -3,6 +3,7 @@ about = "the first warp adds what the others wrote, without a barrier in between
 dims = "M=64,N=4096"
 kind = "wrong"
 cuda = ["numeric"]
+cuda_chance = true
 */
 /* autokernel
 op = "rmsnorm"

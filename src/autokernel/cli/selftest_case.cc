@@ -58,6 +58,8 @@ Status read_key(const TomlDocument& document, const std::string& key, const Json
     planted.runs = value.get<bool>();
   } else if (key == "hangs" && value.is_boolean()) {
     planted.hangs = value.get<bool>();
+  } else if (key == "cuda_chance" && value.is_boolean()) {
+    planted.cuda_chance = value.get<bool>();
   } else if (key == "clock_skew" && value.is_number()) {
     planted.clock_skew = value.get<double>();
   } else {

@@ -34,6 +34,7 @@ struct SelftestCase {
   std::map<std::string, std::vector<std::string>> checks;  ///< by the device's kind
   bool runs = true;
   bool hangs = false;
+  bool cuda_chance = false;
   double clock_skew = 1;
 
   const std::vector<std::string>& dims_on(const std::string& device) const {

@@ -46,6 +46,14 @@ class Lane {
   }
 
  private:
+  /// The first of `listed` fired first, the others later, in any order.
+  static bool fires_among(const std::vector<std::string>& listed, const std::vector<std::string>& fired) {
+    return !fired.empty() && fired.front() == listed.front() &&
+           std::all_of(listed.begin(), listed.end(), [&](const std::string& check) {
+             return std::find(fired.begin(), fired.end(), check) != fired.end();
+           });
+  }
+
   static bool of_time(const Verdict& verdict) {
     return verdict.failure && (verdict.failure->check == "time.clock" || verdict.failure->check == "floor");
   }
@@ -104,7 +112,8 @@ class Lane {
       }
     }
     look();
-    result.proved = fired == listed;
+    const bool chance = planted.cuda_chance && plan_.device == "cuda";
+    result.proved = chance ? verdict.passed && fires_among(listed, fired) : fired == listed;
     if (!*result.proved) {
       if (!result.why.empty()) result.why += "; ";
       result.why += fmt::format("listed [{}], fired [{}], then {} ({})", fmt::join(listed, ", "),

@@ -141,9 +141,10 @@ std::size_t RotatingTimer::wanted_contents() const {
     return static_cast<double>(sets_.size() * sets_[0].bytes() + contents * contents_[0].truth.bytes()) <=
            memory;
   };
-  const std::size_t least = std::max<std::size_t>(2, sets_in_round());
-  if (fits(least + kExtraContents)) return least + kExtraContents;
-  return fits(least) ? least : 1;
+  // Where the sets take turns, two contents by turns are new in each round.
+  const std::size_t least = one_at_a_time_ ? 2 : sets_.size();
+  const std::size_t most = one_at_a_time_ ? least : least + kExtraContents;
+  return fits(most) ? most : fits(least) ? least : 1;
 }
 
 std::vector<std::vector<RotatingTimer::Use>> RotatingTimer::pick_uses(std::size_t rounds) {

@@ -1,0 +1,82 @@
+// The whole harness on a GPU, in this process: no workers, so that compute-sanitizer sees its kernels too.
+// Sizes beyond 2^16 elements are left out, since one check is off: a sanitizer slows clocks. Skipped where no
+// driver is at work.
+#include "autokernel/harness/harness.h"
+
+#include <gtest/gtest.h>
+
+#include "autokernel/base/clock.h"
+#include "autokernel/device/cuda/cuda_device.h"
+#include "autokernel/device/cuda/driver_api.h"
+#include "autokernel/device/cuda/nvrtc_compiler.h"
+#include "autokernel/embed/device_headers.h"
+#include "autokernel/kernel/kernel_file.h"
+
+namespace ak::harness {
+namespace {
+
+struct Starter {
+  const char* op;
+  const char* dims;
+};
+
+class GpuHarness : public ::testing::TestWithParam<Starter> {
+ protected:
+  void SetUp() override {
+    if (!cuda::driver_present()) GTEST_SKIP() << "no NVIDIA driver on this machine";
+    auto location = cuda::find_nvrtc(cuda::NvrtcSearch::from_environment());
+    if (!location) GTEST_SKIP() << location.error().message;
+    cuda::NvrtcOptions options;
+    options.location = *location;
+    options.headers = embed::device_headers();
+    auto compiler = cuda::NvrtcCompiler::create(std::move(options));
+    ASSERT_TRUE(compiler) << compiler.error().message;
+    compiler_ = std::make_unique<cuda::NvrtcCompiler>(std::move(*compiler));
+    auto device = cuda::CudaDevice::create({.compiler = compiler_.get()});
+    ASSERT_TRUE(device) << device.error().message;
+    device_ = std::move(*device);
+    auto registry = op::Registry::create(op::embedded_families(), {});
+    ASSERT_TRUE(registry) << registry.error().message;
+    registry_ = std::make_unique<op::Registry>(std::move(*registry));
+  }
+
+  std::unique_ptr<cuda::NvrtcCompiler> compiler_;
+  std::unique_ptr<device::Device> device_;
+  std::unique_ptr<op::Registry> registry_;
+};
+
+TEST_P(GpuHarness, AcceptsTheStarter) {
+  const op::Family& family = **registry_->find(GetParam().op);
+  auto size = op::parse_size(family, GetParam().dims);
+  ASSERT_TRUE(size) << size.error().message;
+  auto problem = op::make_problem(family, *size, DType::kF16);
+  ASSERT_TRUE(problem) << problem.error().message;
+  const auto starter = std::find_if(family.kernels.begin(), family.kernels.end(),
+                                    [](const auto& each) { return each.name.ends_with("starter.cu"); });
+  ASSERT_NE(starter, family.kernels.end());
+  auto file = kernel::parse(starter->text, starter->name);
+  ASSERT_TRUE(file) << file.error().message;
+  Job job;
+  job.target = {.id = "t", .op = family.name, .problems = {{.id = "p0", .problem = *problem}}};
+  job.candidate = {file->name, file->text, file->defaults};
+  job.depth = Depth::kFull;
+  job.seed = 20240607;
+  job.time_budget_s = 0.02;
+  auto checks = CheckSet::without({"time.clock"});
+  ASSERT_TRUE(checks);
+  SystemClock clock;
+  Harness harness(*device_, *compiler_, *registry_, *checks, clock);
+  auto verdict = harness.judge(job);
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  EXPECT_TRUE(verdict->passed) << (verdict->failure ? verdict->failure->message : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GpuHarness,
+                         ::testing::Values(Starter{"rmsnorm", "M=8,N=128"},
+                                           Starter{"softmax", "ROWS=8,COLS=128"},
+                                           Starter{"matmul", "M=32,N=48,K=64"},
+                                           Starter{"flash_attention", "HQ=2,HKV=2,LQ=32,LK=32,D=64"}),
+                         [](const auto& param) { return std::string(param.param.op); });
+
+}  // namespace
+}  // namespace ak::harness
