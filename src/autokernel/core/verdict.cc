@@ -136,9 +136,7 @@ Result<Verdict> verdict_from_json(const Json& json, const std::string& what) {
   Verdict verdict;
   read_word(in, "correctness", verdict.passed, "PASS", "FAIL");
   in.read("stages", verdict.stages);
-  std::optional<std::map<std::string, double>> stage_s;  // older ledgers have none
-  in.read_optional("stage_s", stage_s);
-  verdict.stage_s = std::move(stage_s).value_or(std::map<std::string, double>());
+  in.read("stage_s", verdict.stage_s);
   in.read_optional("failure", verdict.failure, failure_from_json);
   in.read("flags", verdict.flags);
   in.read_array("timings", verdict.timings, timing_from_json);

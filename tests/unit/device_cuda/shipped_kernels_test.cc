@@ -7,6 +7,7 @@
 #include "autokernel/device/cuda/nvrtc_compiler.h"
 #include "autokernel/embed/device_headers.h"
 #include "autokernel/embed/ops.h"
+#include "autokernel/harness/reference.h"
 #include "autokernel/harness/signature.h"
 #include "autokernel/kernel/kernel_file.h"
 #include "autokernel/kernel/launch.h"
@@ -31,23 +32,35 @@ class ShippedKernels : public ::testing::Test {
     registry_ = std::move(*registry);
   }
 
-  /// The text's [defaults] on the family's first smoke problem.
-  Binary compile(const op::Family& family, const std::string& name, const std::string& text, DType dtype,
-                 const kernel::Signature& signature) {
-    const auto file = kernel::parse(text, name);
+  /// What a GPU is as far as sources depend on it.
+  static DeviceInfo gpu() {
+    DeviceInfo info;
+    info.kind = "cuda";
+    info.arch = "sm_90a";
+    info.natural_block = 256;
+    return info;
+  }
+  static Problem problem_of(const op::Family& family, DType dtype) {
+    auto problem = op::make_problem(family, family.sizes.at("smoke").front(), dtype);
+    EXPECT_TRUE(problem.has_value()) << problem.error().message;
+    return std::move(*problem);
+  }
+  Binary compile(const Source& source) {
+    auto compiler = NvrtcCompiler::create(options_);
+    const auto outcome = compiler->compile(source);
+    EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
+    EXPECT_TRUE(outcome->binary.has_value()) << source.name << ": " << outcome->failure->message;
+    return outcome->binary.value_or(Binary{});
+  }
+  /// A kernel's [defaults] on the family's first smoke problem.
+  Binary compile(const op::Family& family, const op::KernelSource& kernel, DType dtype) {
+    const auto file = kernel::parse(kernel.text, kernel.name);
     EXPECT_TRUE(file.has_value()) << file.error().message;
     if (!file || (!file->dtypes.empty() && !file->supports(dtype))) return {};
-    const auto problem = op::make_problem(family, family.sizes.at("smoke").front(), dtype);
-    EXPECT_TRUE(problem.has_value()) << problem.error().message;
-    auto source =
-        kernel::make_source(*file, file->defaults, *problem, signature, DeviceInfo{}, Build::kTimed);
+    const auto source = kernel::make_source(*file, file->defaults, problem_of(family, dtype),
+                                            harness::signature_of(family), gpu(), Build::kTimed);
     EXPECT_TRUE(source.has_value()) << source.error().message;
-    source->arch = "sm_90a";
-    auto compiler = NvrtcCompiler::create(options_);
-    const auto outcome = compiler->compile(*source);
-    EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
-    EXPECT_TRUE(outcome->binary.has_value()) << name << ": " << outcome->failure->message;
-    return outcome->binary.value_or(Binary{});
+    return compile(*source);
   }
 
   NvrtcOptions options_;
@@ -58,7 +71,7 @@ TEST_F(ShippedKernels, KernelFilesCompileForAGpuAndPassItsAudit) {
   for (const op::Family& family : registry_->families()) {
     for (const op::KernelSource& kernel : family.kernels) {
       for (const DType dtype : family.dtypes) {
-        const Binary binary = compile(family, kernel.name, kernel.text, dtype, harness::signature_of(family));
+        const Binary binary = compile(family, kernel, dtype);
         EXPECT_THAT(binary.facts.forbidden, IsEmpty()) << kernel.name;
         EXPECT_THAT(binary.facts.mutable_globals, IsEmpty()) << kernel.name;
       }
@@ -69,8 +82,9 @@ TEST_F(ShippedKernels, KernelFilesCompileForAGpuAndPassItsAudit) {
 TEST_F(ShippedKernels, ReferencesCompileForAGpu) {
   for (const op::Family& family : registry_->families()) {
     for (const DType dtype : family.dtypes) {
-      const Binary binary = compile(family, family.name + "/reference.cu", family.reference, dtype,
-                                    harness::reference_signature(family));
+      const auto source = harness::reference_source(family, problem_of(family, dtype), gpu());
+      ASSERT_TRUE(source.has_value()) << source.error().message;
+      const Binary binary = compile(*source);
       EXPECT_EQ(binary.format, "cubin") << family.name;
     }
   }
