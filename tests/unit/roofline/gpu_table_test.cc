@@ -96,7 +96,8 @@ TEST(GpuTable, SaysWhichFiguresWereNotChecked) {
 }
 
 TEST(GpuTable, TheRatesOfOneGpuAgreeWithEachOther) {
-  for (const GpuFigures& gpu : table().gpus()) {
+  const GpuTable gpus = table();
+  for (const GpuFigures& gpu : gpus.gpus()) {
     const auto rate = [&](const char* type) { return gpu.tflops.contains(type) ? gpu.tflops.at(type) : 0; };
     if (rate("bf16") > 0) EXPECT_EQ(rate("bf16"), rate("f16")) << gpu.name;
     if (rate("tf32") > 0) EXPECT_NEAR(rate("tf32") / rate("f16"), 0.5, 0.012) << gpu.name;
