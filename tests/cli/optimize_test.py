@@ -69,6 +69,14 @@ class OptimizeTest(unittest.TestCase):
         before = sum(each["experiments"] for each in answer["targets"])
         self.assertGreater(sum(each["experiments"] for each in again["targets"]), before)
 
+        # An edit that was not recorded is nobody's to take back.
+        kernel = self.folder / touched[0]["kernel"]
+        kernel.write_text(kernel.read_text() + "// tried by hand\n")
+        out, err = self.call("optimize", "--top", "1", "--budget", "2", "--strategy", "random", "--json")
+        self.assertIn("record --target", err)
+        self.assertIn("edited and not recorded", json.loads(out)["targets"][0]["failure"] or err)
+        self.assertTrue(kernel.read_text().endswith("// tried by hand\n"))
+
     def test_an_interrupted_campaign_goes_on(self):
         process = self.command("optimize", TRACE, "--top", "1", "--budget", "8", "--strategy", "random", "--json")
         ledger = self.folder / ".autokernel" / "ledger.db"

@@ -239,6 +239,14 @@ class ProfileTest(unittest.TestCase):
         self.refused(f"{self.model}:no_inputs", words=["forward(ids, kinds=None, mask=None, scale=1.0)", "--input"])
         self.refused(f"{self.model}:Nothing", words=["it has no `Nothing`", "Keywords"])
 
+    def test_a_model_that_fails_leaves_the_earlier_profile_as_it_was(self):
+        self.plan(f"{self.model}:Random", "--input", "4x8")
+        folder = self.folder / ".autokernel"
+        earlier = {name: (folder / name).read_bytes() for name in ("profile.json", "trace.json.gz", "plan.json")}
+        self.refused(f"{self.model}:Fails", "--input", "4x8", words=["in forward"])
+        self.assertEqual({name: (folder / name).read_bytes() for name in earlier}, earlier)
+        self.assertEqual([each.name for each in folder.glob("*.earlier")], [])
+
     def test_what_is_wrong_with_the_options_is_said(self):
         for arguments, words in ((("--input", "4*8"), ["--input 4*8: expected [NAME=]SHAPE"]),
                                  (("--input", "4:int65"), ["no dtype `int65`"]),

@@ -88,11 +88,30 @@ Result<Judgement> Gate::judge(const harness::CandidateText& candidate,
                     ratio.ci_high, budget_s > usual ? "" : ": measuring again with more rounds");
   }
   judgement.decision = decision_of(stats::is_faster(ratio, threshold_));
+  std::string doubt;
+  if (judgement.decision == Decision::kKept && !parts_.pool.hello().device.cold_cache) {
+    AK_TRY(holds, holds_in_exchanged_roles(candidate, incumbent));
+    if (!holds) {
+      judgement.decision = Decision::kAmbiguous;
+      doubt = "; undecided: in another worker, with the roles exchanged, it was not faster";
+    }
+  }
   judgement.comparison =
       Comparison{ratio.ratio, ratio.ci_low, ratio.ci_high, incumbent_objective(judgement.verdict, target_)};
   judgement.time = objective_of_verdict(judgement.verdict, target_);
-  judgement.summary = summary_of(ratio, incumbent_experiment);
+  judgement.summary = summary_of(ratio, incumbent_experiment) + doubt;
   return judgement;
+}
+
+/// Where times depend on what the caches hold, two processes that run the same code differ by more than an
+/// interval of one of them says, and the side that is allocated first may have the better place.
+Result<bool> Gate::holds_in_exchanged_roles(const harness::CandidateText& candidate,
+                                            const harness::CandidateText& incumbent) {
+  AK_TRY(verdict, full_verdict(incumbent, candidate, harness::Job{}.time_budget_s));
+  if (!verdict.passed) return true;  // what there was no longer passes
+  AK_TRY(back, ratio_of_verdict(verdict, target_, rng_));
+  const stats::RatioCI exchanged{1 / back.ratio, 1 / back.ci_high, 1 / back.ci_low};
+  return stats::is_faster(exchanged, threshold_) == stats::Answer::kYes;
 }
 
 Result<std::optional<Start>> known_start(const Parts& parts, const Target& target, const std::string& tag,

@@ -42,10 +42,14 @@ class Gate {
   /// Decides by the keep rule. An interval that is too wide to decide is measured once more with more rounds.
   Result<Judgement> judge(const harness::CandidateText& candidate, const harness::CandidateText& incumbent,
                           std::int64_t incumbent_experiment);
-  /// Where there is nothing that passes to compare it with: a start, or failed.
+  /// Where there is nothing that passes to compare it with: a start, or failed. (On devices whose caches
+  /// cannot be made cold, `judge` keeps only what is faster in both roles, each in a fresh worker.)
   Result<Judgement> judge_alone(const harness::CandidateText& candidate);
 
  private:
+  Result<bool> holds_in_exchanged_roles(const harness::CandidateText& candidate,
+                                        const harness::CandidateText& incumbent);
+
   const Parts& parts_;
   const Target& target_;
   double threshold_;

@@ -97,6 +97,15 @@ class Campaign {
     const auto which = std::find_if(request_.targets.begin(), request_.targets.end(),
                                     [&](const OptimizeTarget& it) { return it.entry.id == next.entry.id; });
     OptimizedTarget& state = states_[static_cast<std::size_t>(which - request_.targets.begin())];
+    AK_TRY(unrecorded, has_unrecorded_edit(next.entry.id));
+    if (unrecorded) {
+      state.error = fmt::format(
+          "its kernel.cu was edited and not recorded: left alone. `autokernel record --target {}` measures "
+          "the edit",
+          next.entry.id);
+      parts_.log.warning("{}: {}", next.entry.id, *state.error);
+      return {};
+    }
     AK_TRY(tune, tune_request(*which, next, turn));
     observer_({next, turn.time ? static_cast<double>(turn.time->count()) : 0, nullptr});
     Tuner tuner(parts_, stop_);
@@ -120,6 +129,15 @@ class Campaign {
       AK_TRY_VOID(mark_exhausted(parts_.workspace.ledger(), next.entry.id, request_.tag, result_.device.uuid,
                                  kernel_hash(next.entry)));
     return {};
+  }
+
+  /// Before its first experiment an edited kernel.cu is simply what the search starts from.
+  Result<bool> has_unrecorded_edit(const std::string& id) const {
+    AK_TRY(incumbent, parts_.workspace.ledger().incumbent(id, request_.tag));
+    if (!incumbent) return false;
+    const Result<std::string> now = parts_.workspace.kernel_text(id);
+    AK_TRY(before, parts_.workspace.unedited_kernel(id));
+    return now && before && *now != *before;
   }
 
   /// A turn that a kill interrupted is taken up with its own seed; any other proposes afresh.

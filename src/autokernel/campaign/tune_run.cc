@@ -132,9 +132,9 @@ Result<bool> TuneRun::measure_start() {
   if (known) {
     take_start(*known);
     if (known->experiment.decision == Decision::kKept || known->experiment.kernel_hash != file_->hash) {
-      parts_.log.info("to beat: experiment {} ({}), {}; --fresh starts anew from the file's [defaults]",
-                      known->experiment.id, name(known->experiment.decision),
-                      known->kernel.config.to_string());
+      parts_.log.info(
+          "to beat: experiment {} ({}), {}; `tune --fresh` would start anew from the file's [defaults]",
+          known->experiment.id, name(known->experiment.decision), known->kernel.config.to_string());
     }
   } else {
     AK_TRY(passed, measure_defaults());

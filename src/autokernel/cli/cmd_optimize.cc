@@ -213,10 +213,12 @@ Result<int> run_next(Session& session, const CampaignOptions& options) {
   const QueuedTarget* next = now.queue.next();
   if (next == nullptr) {
     if (session.options().json) session.print_json({{"schema", 1}, {"next", nullptr}});
-    if (!session.options().json)
-      session.print(
-          "nothing: every target was left (autokernel status says why); an edit that is kept opens it "
-          "again\n");
+    if (!session.options().json) {
+      session.print(now.queue.targets().empty()
+                        ? "nothing: no site of the plan is extracted yet: autokernel extract\n"
+                        : "nothing: every target was left (autokernel status says why); an edit that is kept "
+                          "opens it again\n");
+    }
     return 0;
   }
   const std::string kernel = kernel_file(workspace, next->entry).string();

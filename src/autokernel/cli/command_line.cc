@@ -158,7 +158,8 @@ void add_profile(CLI::App& app, Parsed& parsed) {
   profile.add_option("MODEL", parsed.profile.model.model.file,
                      "MODEL.py with build(device, dtype), MODEL.py:Class or MODEL.py:function");
   add_model_options(profile, parsed.profile.model, parsed.global);
-  profile.add_option("--top", parsed.profile.top, "rows to print (default: 20)")->check(CLI::PositiveNumber);
+  profile.add_option("--top", parsed.profile.top, "rows to print (default: 20)")
+      ->check(CLI::Range(1, 1000000));
 }
 
 void add_planning(CLI::App& app, Parsed& parsed) {
@@ -166,11 +167,12 @@ void add_planning(CLI::App& app, Parsed& parsed) {
                               [&](Session& s) { return run_plan(s, parsed.plan); });
   plan.add_option("TRACE", parsed.plan.file,
                   "trace, .json or .json.gz, or a profile.json (default: the plan of the workspace)");
-  plan.add_option("--top", parsed.plan.top, "rows to print (default: 20)")->check(CLI::PositiveNumber);
+  plan.add_option("--top", parsed.plan.top, "rows to print (default: 20)")->check(CLI::Range(1, 1000000));
   CLI::App& extract = subcommand(app, parsed, "extract",
                                  "make targets of the plan's first sites: targets/<id>/ in the workspace",
                                  [&](Session& s) { return run_extract(s, parsed.extract); });
-  extract.add_option("--top", parsed.extract.top, "how many sites (default: 5)")->check(CLI::PositiveNumber);
+  extract.add_option("--top", parsed.extract.top, "how many sites (default: 5)")
+      ->check(CLI::Range(1, 1000000));
 }
 
 void add_campaign(CLI::App& app, Parsed& parsed) {
@@ -185,17 +187,18 @@ void add_campaign(CLI::App& app, Parsed& parsed) {
                       "MODEL.py:NAME as of profile, a trace, a profile.json (default: the workspace's plan)");
   add_model_options(optimize, parsed.optimize.model, parsed.global);
   optimize.add_option("--top", parsed.optimize.top, "how many sites (default: 5)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1000000));
   add_search(optimize, parsed, "of the whole campaign: 10m (default), 200 (configs), or both: 200,10m");
   optimize.add_flag("--no-baselines", parsed.no_baselines,
                     "do not time PyTorch: nothing is compared with it, no time of the model is projected");
   CLI::App& status =
       subcommand(app, parsed, "status", "the campaign's targets: what was reached, what was left and why",
                  [&](Session& s) { return run_status(s, parsed.campaign); });
-  status.add_option("--top", parsed.campaign.top, "how many sites (default: 5)")->check(CLI::PositiveNumber);
+  status.add_option("--top", parsed.campaign.top, "how many sites (default: 5)")
+      ->check(CLI::Range(1, 1000000));
   CLI::App& next = subcommand(app, parsed, "next", "the target that the campaign would take next",
                               [&](Session& s) { return run_next(s, parsed.campaign); });
-  next.add_option("--top", parsed.campaign.top, "how many sites (default: 5)")->check(CLI::PositiveNumber);
+  next.add_option("--top", parsed.campaign.top, "how many sites (default: 5)")->check(CLI::Range(1, 1000000));
 }
 
 void add_record(CLI::App& app, Parsed& parsed) {

@@ -51,6 +51,46 @@ Status export_trace(const std::filesystem::path& trace, const std::filesystem::p
   return {};
 }
 
+/// Files of an earlier profile, out of the way while a new one is made; they come back unless it succeeds.
+class EarlierProfile {
+ public:
+  explicit EarlierProfile(std::vector<std::filesystem::path> files) : files_(std::move(files)) {
+    std::error_code ignored;  // there may be none
+    for (const std::filesystem::path& file : files_) std::filesystem::rename(file, aside(file), ignored);
+  }
+  ~EarlierProfile() {
+    std::error_code ignored;
+    for (const std::filesystem::path& file : files_) {
+      if (replaced_) {
+        std::filesystem::remove(aside(file), ignored);
+      } else {
+        std::filesystem::remove(file, ignored);
+        std::filesystem::rename(aside(file), file, ignored);
+      }
+    }
+  }
+  EarlierProfile(const EarlierProfile&) = delete;
+  EarlierProfile& operator=(const EarlierProfile&) = delete;
+  void replaced() { replaced_ = true; }
+
+ private:
+  static std::filesystem::path aside(std::filesystem::path file) { return file += ".earlier"; }
+  std::vector<std::filesystem::path> files_;
+  bool replaced_ = false;
+};
+
+Result<plan::Plan> profile_and_plan(Session& session, const torch::ProfileSpec& spec,
+                                    const std::string& export_to) {
+  EarlierProfile earlier({spec.trace, spec.record});
+  AK_TRY(profiled, torch::profile_model(spec));
+  tell(session, spec, profiled);
+  if (!export_to.empty()) AK_TRY_VOID(export_trace(spec.trace, export_to));
+  AK_TRY(planned, plan_of_trace(session, spec.record.string()));
+  AK_TRY_VOID(plan::add_sites(spec.record, planned));
+  earlier.replaced();
+  return planned;
+}
+
 }  // namespace
 
 void add_model_options(CLI::App& command, ModelOptions& model, GlobalOptions& global) {
@@ -73,7 +113,8 @@ void add_model_options(CLI::App& command, ModelOptions& model, GlobalOptions& gl
   command.add_option("--python", global.python,
                      "interpreter that has PyTorch (default: the setting `python`)");
   command.add_option("--torch-device", model.torch_device, "auto, cpu, cuda, cuda:1 (default: auto)");
-  command.add_option("--dtype", model.dtype, "f32, f16, bf16 (default: bf16 on a GPU, f32 on a CPU)");
+  command.add_option("--dtype", model.dtype, "f32, f16, bf16 (default: bf16 on a GPU, f32 on a CPU)")
+      ->check(CLI::IsMember({"auto", "f32", "f16", "bf16"}));
   command.add_option("--iterations", model.iterations, "recorded (default: 1)")->check(CLI::Range(1, 1000));
   command.add_option("--warmup", model.warmup, "before them (default: 3)")->check(CLI::Range(0, 1000));
   command.add_flag("--train", model.train, "forward and backward pass instead of inference");
@@ -88,16 +129,11 @@ Result<plan::Plan> plan_of_model(Session& session, const ModelOptions& options) 
   AK_TRY(spec, spec_of(session, options));
   AK_TRY_VOID(ak::create_directories(session.workspace_folder()));
   session.log().info("profiling {} with {}", spec.model.name(), spec.python);
-  Result<torch::Profiled> profiled = torch::profile_model(spec);
-  if (!profiled) {
+  Result<plan::Plan> planned = profile_and_plan(session, spec, options.export_trace);
+  if (!planned) {
     std::error_code ignored;
     std::filesystem::remove(session.workspace_folder(), ignored);  // where nothing is in it
-    return tl::unexpected(std::move(profiled).error());
   }
-  tell(session, spec, *profiled);
-  if (!options.export_trace.empty()) AK_TRY_VOID(export_trace(spec.trace, options.export_trace));
-  AK_TRY(planned, plan_of_trace(session, spec.record.string()));
-  AK_TRY_VOID(plan::add_sites(spec.record, planned));
   return planned;
 }
 
