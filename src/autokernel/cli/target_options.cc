@@ -101,24 +101,34 @@ Result<std::optional<Problem>> halved(const op::Family& family, const kernel::Ke
   return std::optional<Problem>();
 }
 
+/// A rehearsal is for seeing the search at work: tensor-core kernels are computed lane by lane here.
+harness::Limits limits_of_rehearsals(harness::Limits limits) {
+  limits.max_elements = std::min(limits.max_elements, std::uint64_t{1} << 18);
+  limits.max_flops = std::min(limits.max_flops, 0x1p24);
+  return limits;
+}
+
 /// A target of a model on the CPU device: problems too large for it are halved, largest dims first, until
-/// they are not. The target gets a name of its own, so that no record takes one for the other.
+/// a search gets somewhere. The target gets a name of its own, so that no record takes one for the other.
 Result<Target> rehearsal(Session& session, const op::Family& family, const kernel::KernelFile& file,
                          Target target, const DeviceInfo& device) {
   const harness::Limits limits = harness::Limits::for_device(device);
   bool reduced = false;
   for (TargetProblem& each : target.problems) {
     const std::string before = each.problem.label();
+    AK_TRY(beyond, harness::too_large(family, each.problem, limits));
+    if (!beyond) continue;
     for (;;) {
-      AK_TRY(large, harness::too_large(family, each.problem, limits));
+      AK_TRY(large, harness::too_large(family, each.problem, limits_of_rehearsals(limits)));
       if (!large) break;
       AK_TRY(smaller, halved(family, file, each.problem, device));
-      if (!smaller)
-        return usage_error("{}: {} is too large for this device ({}) and cannot be made smaller", file.name,
-                           before, *large);
+      if (!smaller) break;
       each.problem = std::move(*smaller);
     }
-    if (each.problem.label() == before) continue;
+    AK_TRY(still, harness::too_large(family, each.problem, limits));
+    if (still)
+      return usage_error("{}: {} is too large for this device ({}) and cannot be made smaller", file.name,
+                         before, *still);
     reduced = true;
     if (each.role != Role::kPrimary) continue;
     session.note_once(fmt::format("rehearsal: {} is too large for this device, {} stands for it", before,
