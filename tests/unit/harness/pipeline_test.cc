@@ -9,6 +9,7 @@
 #include "autokernel/base/file.h"
 #include "autokernel/device/cpu/cpu_compiler.h"
 #include "autokernel/device/cpu/cpu_device.h"
+#include "autokernel/device/forwarding_device.h"
 #include "autokernel/embed/device_headers.h"
 #include "fixtures.h"
 
@@ -33,44 +34,25 @@ op::Registry small_registry() {
 }
 
 /// A device that says it has less memory, and counts timed batches that nothing ran before.
-class SmallMemoryDevice final : public device::Device {
+class SmallMemoryDevice final : public device::ForwardingDevice {
  public:
-  SmallMemoryDevice(device::Device& device, std::uint64_t bytes) : device_(device), info_(device.info()) {
+  SmallMemoryDevice(device::Device& device, std::uint64_t bytes) : ForwardingDevice(device) {
     info_.memory_bytes = bytes;
   }
   std::size_t back_to_back() const { return back_to_back_; }
 
-  const DeviceInfo& info() const override { return info_; }
-  bool usable() const override { return device_.usable(); }
-  Result<device::ModuleId> load(const Binary& binary, device::Trust trust) override {
-    return device_.load(binary, trust);
-  }
-  void unload(device::ModuleId module) override { device_.unload(module); }
-  Result<device::BufferId> allocate(const device::BufferSpec& spec) override {
-    return device_.allocate(spec);
-  }
-  void free(device::BufferId buffer) override { device_.free(buffer); }
-  Status write(device::BufferRef to, std::span<const std::byte> bytes) override {
-    return device_.write(to, bytes);
-  }
-  Status read(device::BufferRef from, std::span<std::byte> bytes) override {
-    return device_.read(from, bytes);
-  }
   Result<device::RunOutcome> run(std::span<const device::Step> steps,
                                  std::chrono::milliseconds deadline) override {
     timed_last_ = false;
-    return device_.run(steps, deadline);
+    return ForwardingDevice::run(steps, deadline);
   }
   Result<device::TimeOutcome> time(std::span<const device::Round> rounds, const TimeLimits& limits) override {
     if (timed_last_) ++back_to_back_;
     timed_last_ = true;
-    return device_.time(rounds, limits);
+    return ForwardingDevice::time(rounds, limits);
   }
-  Result<device::GuardReport> check_guards() override { return device_.check_guards(); }
 
  private:
-  device::Device& device_;
-  DeviceInfo info_;
   std::size_t back_to_back_ = 0;
   bool timed_last_ = false;
 };

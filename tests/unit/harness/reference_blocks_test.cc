@@ -9,6 +9,7 @@
 #include "autokernel/base/file.h"
 #include "autokernel/device/cpu/cpu_compiler.h"
 #include "autokernel/device/cpu/cpu_device.h"
+#include "autokernel/device/forwarding_device.h"
 #include "autokernel/embed/device_headers.h"
 #include "autokernel/harness/reference.h"
 #include "autokernel/harness/sizes.h"
@@ -21,39 +22,9 @@ namespace {
 using namespace ak::harness::testing;
 
 /// The CPU device, with the blocks that suit a GPU.
-class WideDevice final : public device::Device {
+class WideDevice final : public device::ForwardingDevice {
  public:
-  explicit WideDevice(device::Device& device) : device_(device), info_(device.info()) {
-    info_.natural_block = 256;
-  }
-  const DeviceInfo& info() const override { return info_; }
-  bool usable() const override { return device_.usable(); }
-  Result<device::ModuleId> load(const Binary& binary, device::Trust trust) override {
-    return device_.load(binary, trust);
-  }
-  void unload(device::ModuleId module) override { device_.unload(module); }
-  Result<device::BufferId> allocate(const device::BufferSpec& spec) override {
-    return device_.allocate(spec);
-  }
-  void free(device::BufferId buffer) override { device_.free(buffer); }
-  Status write(device::BufferRef to, std::span<const std::byte> bytes) override {
-    return device_.write(to, bytes);
-  }
-  Status read(device::BufferRef from, std::span<std::byte> bytes) override {
-    return device_.read(from, bytes);
-  }
-  Result<device::RunOutcome> run(std::span<const device::Step> steps,
-                                 std::chrono::milliseconds deadline) override {
-    return device_.run(steps, deadline);
-  }
-  Result<device::TimeOutcome> time(std::span<const device::Round> rounds, const TimeLimits& limits) override {
-    return device_.time(rounds, limits);
-  }
-  Result<device::GuardReport> check_guards() override { return device_.check_guards(); }
-
- private:
-  device::Device& device_;
-  DeviceInfo info_;
+  explicit WideDevice(device::Device& device) : ForwardingDevice(device) { info_.natural_block = 256; }
 };
 
 /// r and S of an output, and each I.
