@@ -113,11 +113,14 @@ harness::Limits limits_of_rehearsals(harness::Limits limits) {
 Result<Target> rehearsal(Session& session, const op::Family& family, const kernel::KernelFile& file,
                          Target target, const DeviceInfo& device) {
   const harness::Limits limits = harness::Limits::for_device(device);
-  bool reduced = false;
+  bool beyond = false;
+  for (const TargetProblem& each : target.problems) {
+    AK_TRY(large, harness::too_large(family, each.problem, limits));
+    beyond = beyond || large.has_value();
+  }
+  if (!beyond) return target;
   for (TargetProblem& each : target.problems) {
     const std::string before = each.problem.label();
-    AK_TRY(beyond, harness::too_large(family, each.problem, limits));
-    if (!beyond) continue;
     for (;;) {
       AK_TRY(large, harness::too_large(family, each.problem, limits_of_rehearsals(limits)));
       if (!large) break;
@@ -129,12 +132,11 @@ Result<Target> rehearsal(Session& session, const op::Family& family, const kerne
     if (still)
       return usage_error("{}: {} is too large for this device ({}) and cannot be made smaller", file.name,
                          before, *still);
-    reduced = true;
-    if (each.role != Role::kPrimary) continue;
+    if (each.role != Role::kPrimary || each.problem.label() == before) continue;
     session.note_once(fmt::format("rehearsal: {} is too large for this device, {} stands for it", before,
                                   each.problem.label()));
   }
-  if (reduced) target.id += kRehearsal;
+  target.id += kRehearsal;
   return target;
 }
 
