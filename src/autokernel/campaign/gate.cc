@@ -107,7 +107,7 @@ Result<Judgement> Gate::judge(const harness::CandidateText& candidate,
 /// interval of one of them says, and the side that is allocated first may have the better place.
 Result<bool> Gate::holds_in_exchanged_roles(const harness::CandidateText& candidate,
                                             const harness::CandidateText& incumbent) {
-  AK_TRY(verdict, full_verdict(incumbent, candidate, harness::Job{}.time_budget_s));
+  AK_TRY(verdict, full_verdict(incumbent, candidate));
   if (!verdict.passed) return true;  // what there was no longer passes
   AK_TRY(back, ratio_of_verdict(verdict, target_, rng_));
   return 1 / back.ci_high > 1 + threshold_;  // how far faster was settled before; this asks only whether

@@ -40,10 +40,10 @@ class Gate {
                                const std::optional<harness::CandidateText>& incumbent,
                                double time_budget_s = harness::Job{}.time_budget_s);
   /// Decides by the keep rule. An interval that is too wide to decide is measured once more with more rounds.
+  /// On devices whose caches cannot be made cold it keeps only what is faster in both roles, in two workers.
   Result<Judgement> judge(const harness::CandidateText& candidate, const harness::CandidateText& incumbent,
                           std::int64_t incumbent_experiment);
-  /// Where there is nothing that passes to compare it with: a start, or failed. (On devices whose caches
-  /// cannot be made cold, `judge` keeps only what is faster in both roles, each in a fresh worker.)
+  /// Where there is nothing that passes to compare it with: a start, or failed.
   Result<Judgement> judge_alone(const harness::CandidateText& candidate);
 
  private:
