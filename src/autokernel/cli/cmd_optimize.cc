@@ -133,7 +133,7 @@ Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
   AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
   for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
   AK_TRY_VOID(store_plan(workspace, planned));
-  AK_TRY_VOID(extract_targets(session, workspace, planned, options.top));
+  AK_TRY_VOID(extract_targets(session, workspace, planned, options.top, pool->hello().device));
   std::vector<std::string> why_not;
   AK_TRY(targets,
          measurable_targets(session, workspace, planned, options.top, pool->hello().device, why_not));
