@@ -30,7 +30,8 @@ class DeviceKernelsTest : public test::CpuFixture {
     folder_.emplace(std::move(*folder));
     CpuCompilerOptions options;
     options.cache = folder_->path();
-    options.device_headers = embed::device_headers();
+    const auto headers = embed::device_headers();
+    options.device_headers.assign(headers.begin(), headers.end());
     auto compiler = CpuCompiler::create(options);
     ASSERT_TRUE(compiler) << compiler.error().message;
     compiler_ = std::move(*compiler);
