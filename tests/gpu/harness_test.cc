@@ -53,9 +53,8 @@ TEST_P(GpuHarness, AcceptsAShippedKernel) {
   ASSERT_TRUE(size) << size.error().message;
   auto problem = op::make_problem(family, *size, DType::kF16);
   ASSERT_TRUE(problem) << problem.error().message;
-  const auto shipped =
-      std::find_if(family.kernels.begin(), family.kernels.end(),
-                   [](const auto& each) { return each.name.ends_with(GetParam().kernel); });
+  const auto shipped = std::find_if(family.kernels.begin(), family.kernels.end(),
+                                    [](const auto& each) { return each.name.ends_with(GetParam().kernel); });
   ASSERT_NE(shipped, family.kernels.end());
   auto file = kernel::parse(shipped->text, shipped->name);
   ASSERT_TRUE(file) << file.error().message;
@@ -75,7 +74,8 @@ TEST_P(GpuHarness, AcceptsAShippedKernel) {
   EXPECT_TRUE(verdict->passed) << (verdict->failure ? verdict->failure->message : "");
 }
 
-// wgmma.cu: either kind of shared memory for either operand, edges, and a row of c that is no whole number of chunks.
+// wgmma.cu: either kind of shared memory for either operand, edges, and a row of c that is no whole number of
+// chunks.
 INSTANTIATE_TEST_SUITE_P(
     Families, GpuHarness,
     ::testing::Values(Shipped{"rmsnorm", "starter.cu", "M=8,N=128"},

@@ -1,6 +1,6 @@
 /* autokernel
 op = "matmul"
-about = "warpgroups (wgmma) on tiles that TMA brings, a ring of stages ahead, to clusters of blocks that stay"
+about = "warpgroups (wgmma) on tiles that TMA brings, a ring of stages ahead, to blocks that go on from tile to tile"
 dtypes = ["f16", "bf16"]
 arch = ["sm_90a"]
 [tunables]
@@ -12,6 +12,7 @@ CLUSTER_M = [1, 2]              # blocks of a cluster, by rows: they share their
 CLUSTER_N = [1, 2]              # by columns: they share their tiles of a
 GROUP = [1, 2, 4, 8, 16]        # rows of tiles (of clusters) that are made together: their columns of b stay in L2
 BLOCKS = [1, 2]                 # on a multiprocessor
+SPLITS = [1, 2, 4, 8]           # parts of K, made by blocks of their own where there are few tiles
 STAY = [true, false]            # blocks go on with further tiles; else one tile a block
 [constraints]
 where = [
@@ -19,11 +20,13 @@ where = [
   "BM / CONSUMERS * BN <= 128 * 128",               # 128 sums a thread
   "BM % (64 * CLUSTER_N) == 0", "BN % (64 * CLUSTER_M) == 0",   # each block loads its part of what is shared
   "BLOCKS == 1 || CONSUMERS * BN <= 128",           # two blocks leave a thread 80 or 128 registers to start with
+  "SPLITS == 1 || SPLITS * BATCH * ceil_div(M, BM) * ceil_div(N, BN) <= 4 * multiprocessors",
   "BLOCKS * (STAGES * (BM + BN) * 128 + CONSUMERS * 8192 + 2048) <= max_shared_bytes",
 ]
 needs = [                       # TMA wants rows of whole chunks of 16 bytes
   "(TRANS_A ? M : K) % 8 == 0",
   "(TRANS_B ? K : N) % 8 == 0",
+  "SPLITS <= ceil_div(K, 64)",
 ]
 [defaults]
 BM = 128
@@ -34,7 +37,11 @@ CLUSTER_M = 1
 CLUSTER_N = 1
 GROUP = 8
 BLOCKS = 1
+SPLITS = 1
 STAY = true
+[[workspace]]
+name = "partial"
+bytes = "SPLITS == 1 ? 4 : 4 * SPLITS * BATCH * M * N"
 [[tensormap]]
 name = "a_map"
 tensor = "a"
@@ -47,12 +54,18 @@ box = ["1", "TRANS_B ? BN / CLUSTER_M : 64", "64"]
 swizzle = 128
 [[launch]]
 entry = "matmul"
-grid = ["""CLUSTER_M * CLUSTER_N * min(BATCH * ceil_div(M, BM * CLUSTER_M) * ceil_div(N, BN * CLUSTER_N),
+grid = ["""CLUSTER_M * CLUSTER_N * min(SPLITS * BATCH * ceil_div(M, BM * CLUSTER_M) * ceil_div(N, BN * CLUSTER_N),
            STAY ? max(1, BLOCKS * multiprocessors / (CLUSTER_M * CLUSTER_N)) : 2147483647)"""]
 block = ["128 * (1 + CONSUMERS)"]
 cluster = ["CLUSTER_M * CLUSTER_N"]
 shared_bytes = "STAGES * (BM + BN) * 128 + CONSUMERS * 8192 + STAGES * 16"
-args = ["a_map", "b_map", "bias", "c", "BATCH", "M", "N", "K"]
+args = ["a_map", "b_map", "bias", "c", "partial", "BATCH", "M", "N", "K"]
+[[launch]]
+entry = "add_parts"
+when = "SPLITS > 1"
+grid = ["ceil_div(BATCH * M * N, 256)"]
+block = ["256"]
+args = ["partial", "bias", "c", "BATCH * M * N", "N"]
 */
 #include "autokernel/device/activation.cuh"
 #include "autokernel/device/convert.cuh"
@@ -74,24 +87,28 @@ constexpr int kConsumers = kLeft < 240 ? kLeft : 240;
 struct Shape {
   int batch, M, N, K;
 
-  __device__ int steps() const { return (K + kDepth - 1) / kDepth; }
   __device__ int down() const { return (M + BM * CLUSTER_M - 1) / (BM * CLUSTER_M); }
   __device__ int across() const { return (N + BN * CLUSTER_N - 1) / (BN * CLUSTER_N); }
-  __device__ int tiles() const { return batch * down() * across(); }  // of clusters
+  __device__ int tiles() const { return SPLITS * batch * down() * across(); }  // of clusters
+  // The first step of a part; the last part ends where the next would begin.
+  __device__ int begin(int split) const {
+    const int steps = (K + kDepth - 1) / kDepth;
+    return SPLITS == 1 ? split * steps : split * steps / SPLITS;
+  }
 };
 
 struct Tile {
-  int batch, row, column;
+  int split, batch, row, column;
 };
 
 // The block's part of a cluster's tile: GROUP rows of tiles are made together, column by column.
 static __device__ Tile tile_of(const Shape& shape, int number, int rank) {
   const int down = shape.down(), across = shape.across();
-  const int batch = number / (down * across), in_batch = number % (down * across);
+  const int outer = number / (down * across), in_batch = number % (down * across);
   const int first = in_batch / (GROUP * across) * GROUP, in_group = in_batch % (GROUP * across);
   const int height = down - first < GROUP ? down - first : GROUP;
   const int row = first + in_group % height, column = in_group / height;
-  return {batch, (row * CLUSTER_M + rank % CLUSTER_M) * BM, (column * CLUSTER_N + rank / CLUSTER_M) * BN};
+  return {outer / shape.batch, outer % shape.batch, (row * CLUSTER_M + rank % CLUSTER_M) * BM, (column * CLUSTER_N + rank / CLUSTER_M) * BN};
 }
 
 // Stages are filled and emptied in turn, and so on from tile to tile.
@@ -135,7 +152,8 @@ static __device__ void produce(const ak::TensorMap& a, const ak::TensorMap& b, c
   Ring ring;
   for (int number = blockIdx.x / kCluster; number < shape.tiles(); number += gridDim.x / kCluster) {
     const Tile tile = tile_of(shape, number, rank);
-    for (int step = 0; step < shape.steps(); ++step, ring.advance()) {
+    const int end = shape.begin(tile.split + 1);
+    for (int step = shape.begin(tile.split); step < end; ++step, ring.advance()) {
       char* stage = shared.stages + ring.stage * kStageBytes;
       ak::mbarrier* full = shared.full + ring.stage;
       ak::mbarrier_wait(shared.empty + ring.stage, ring.parity ^ 1);
@@ -214,16 +232,35 @@ static __device__ void store(const float (&sums)[BN / 2], scalar_t* staging, con
   }
 }
 
-static __device__ void consume(const Shared& shared, scalar_t* staging, const scalar_t* bias, scalar_t* c, const Shape& shape,
-                               int rank) {
+// The same of a part of K: sums that add_parts finishes.
+static __device__ void store_part(const float (&sums)[BN / 2], float* partial, int row, int column, int M, int N) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int j = 0; j < BN / 2; j += 2) {
+    const int below = row + lane / 4 + j / 2 % 2 * 8, at = column + j / 4 * 8 + lane % 4 * 2;
+    float* to = partial + (long long)below * N + at;
+    if (below >= M || at >= N) continue;
+    if (N % 2 == 0) {
+      *(float2*)to = make_float2(sums[j], sums[j + 1]);
+    } else {
+      to[0] = sums[j];
+      if (at + 1 < N) to[1] = sums[j + 1];
+    }
+  }
+}
+
+static __device__ void consume(const Shared& shared, scalar_t* staging, const scalar_t* bias, scalar_t* c, float* partial,
+                               const Shape& shape, int rank) {
   const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4;
   constexpr int kSlice = TRANS_A ? 2048 : 32, kSliceB = TRANS_B ? 32 : 2048;  // bytes to the next 16 terms
   const unsigned base = ak::shared_address(shared.stages);
   float sums[kRows / 64][BN / 2];
   Ring ring;
   for (int number = blockIdx.x / kCluster; number < shape.tiles(); number += gridDim.x / kCluster) {
+    const Tile tile = tile_of(shape, number, rank);
+    const int begin = shape.begin(tile.split), end = shape.begin(tile.split + 1);
     ak::mbarrier* reading = nullptr;  // the stage whose products may still be under way
-    for (int step = 0; step < shape.steps(); ++step, ring.advance()) {
+    for (int step = begin; step < end; ++step, ring.advance()) {
       ak::mbarrier_wait(shared.full + ring.stage, ring.parity);
       const unsigned stage = base + ring.stage * kStageBytes;
       const ak::WgmmaTile a = ak::WgmmaTile::describe(stage + group * kRows * 128, 64 * 128);
@@ -234,7 +271,7 @@ static __device__ void consume(const Shared& shared, scalar_t* staging, const sc
 #pragma unroll
         for (int i = 0; i < kRows / 64; ++i) {
           ak::wgmma<scalar_t, BN, TRANS_A != 0, TRANS_B == 0>(sums[i], a.at(i * 8192 + k * kSlice), b.at(k * kSliceB),
-                                                              step > 0 || k > 0);
+                                                              step > begin || k > 0);
         }
       }
       ak::wgmma_commit();
@@ -244,18 +281,22 @@ static __device__ void consume(const Shared& shared, scalar_t* staging, const sc
     }
     ak::wgmma_wait<0>();
     release(reading, rank);
-    const Tile tile = tile_of(shape, number, rank);
+    const long long matrix = (long long)shape.M * shape.N, before = (SPLITS > 1 ? tile.split * shape.batch : 0) + tile.batch;
 #pragma unroll
     for (int i = 0; i < kRows / 64; ++i) {
-      store(sums[i], staging, bias, c + (long long)tile.batch * shape.M * shape.N,
-            tile.row + group * kRows + 64 * i + warp * 16, tile.column, shape.M, shape.N);
+      const int row = tile.row + group * kRows + 64 * i + warp * 16;
+      if (SPLITS > 1) {
+        store_part(sums[i], partial + before * matrix, row, tile.column, shape.M, shape.N);
+      } else {
+        store(sums[i], staging, bias, c + before * matrix, row, tile.column, shape.M, shape.N);
+      }
     }
   }
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     matmul(const __grid_constant__ ak::TensorMap a, const __grid_constant__ ak::TensorMap b, const scalar_t* bias,
-           scalar_t* c, int batch, int M, int N, int K) {
+           scalar_t* c, float* partial, int batch, int M, int N, int K) {
   extern __shared__ __align__(1024) char memory[];
   scalar_t* staging = (scalar_t*)(memory + STAGES * kStageBytes);
   ak::mbarrier* barriers = (ak::mbarrier*)(staging + CONSUMERS * 4 * kStaging);
@@ -279,7 +320,17 @@ extern "C" __global__ void __launch_bounds__(kThreads, BLOCKS)
     if (threadIdx.x == 0) produce(a, b, shared, shape, rank);
   } else {
     if (kLaunched < 240) ak::take_registers<kConsumers>();
-    consume(shared, staging + (threadIdx.x / 32 - 4) * kStaging, bias, c, shape, rank);
+    consume(shared, staging + (threadIdx.x / 32 - 4) * kStaging, bias, c, partial, shape, rank);
   }
   if (kCluster > 1) ak::cluster_sync();  // no block ends while others still send to it
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    add_parts(const float* partial, const scalar_t* bias, scalar_t* c, int elements, int N) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= elements) return;
+  float sum = 0;
+#pragma unroll
+  for (int split = 0; split < SPLITS; ++split) sum += partial[(long long)split * elements + i];
+  c[i] = ak::from_float<scalar_t>(finished(sum, bias, i % N, N));
 }

@@ -24,8 +24,9 @@ Result<plan::Plan> stored_plan(Session& session, const std::filesystem::path& fo
 void print_plan(Session& session, const plan::Plan& plan, std::size_t top);
 Status store_plan(const ledger::Workspace& workspace, const plan::Plan& plan);
 
-/// The plan's first `top` worthwhile sites as targets of the workspace, with kernels for `device` (for any GPU
-/// where it is the CPU device); a kernel.cu that is there stays. A site that no kernel covers has no kernel_name.
+/// The plan's first `top` worthwhile sites as targets of the workspace, with kernels for `device` (for any
+/// GPU where it is the CPU device); a kernel.cu that is there stays. A site that no kernel covers has no
+/// kernel_name.
 Result<std::vector<plan::Extraction>> extract_targets(Session& session, ledger::Workspace& workspace,
                                                       const plan::Plan& plan, std::size_t top,
                                                       const DeviceInfo& device);

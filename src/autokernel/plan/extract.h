@@ -20,8 +20,8 @@ struct Extraction {
 };
 
 /// The family's file that covers the site's problem on `device`, one for its architecture before others, then
-/// the one with the largest space of configs; neighbours are within what it covers. DeviceInfo{} stands for any
-/// GPU. Errors are those of broken families.
+/// the one with the largest space of configs; neighbours are within what it covers. DeviceInfo{} stands for
+/// any GPU. Errors are those of broken families.
 Result<Extraction> extract(const PlanSite& site, const op::Registry& registry, const DeviceInfo& device);
 
 }  // namespace ak::plan

@@ -233,8 +233,8 @@ TEST_F(DeviceKernelsTest, ADivergentBarrierIsReportedAtItsLine) {
   EXPECT_THAT(fault->message, HasSubstr("softmax.cu:3"));
 }
 
-// The operand of 128 rows and 64 terms lies in the tile as TMA leaves it; a matrix descriptor is read as the PTX
-// ISA says. Instructions see addresses, whose bits 4 to 6 the swizzle changes by bits 7 to 9.
+// The operand of 128 rows and 64 terms lies in the tile as TMA leaves it; a matrix descriptor is read as the
+// PTX ISA says. Instructions see addresses, whose bits 4 to 6 the swizzle changes by bits 7 to 9.
 constexpr char kMatrixTiles[] = R"(
 #include "autokernel/device/mma.cuh"
 #include "autokernel/device/wgmma.cuh"
@@ -289,11 +289,13 @@ TEST_F(DeviceKernelsTest, MatricesOfAWarpComeBackFromSharedMemory) {
   const auto module = compile(
       "#include \"autokernel/device/mma.cuh\"\n"
       "__global__ void k(int* wrong) {\n  __shared__ __align__(16) unsigned rows[32][4];\n"
-      "  const int lane = threadIdx.x;\n  const unsigned from[4] = {lane, 100 + lane, 200 + lane, 300 + lane};\n"
+      "  const int lane = threadIdx.x;\n  const unsigned from[4] = {lane, 100 + lane, 200 + lane, 300 + "
+      "lane};\n"
       "  ak::store_matrices(rows[lane], from);\n  __syncthreads();\n"
       "  unsigned to[4];\n  ak::load_matrices(to, rows[lane]);\n"
       "  for (int i = 0; i < 4; ++i) {\n"
-      "    if (to[i] != from[i] || rows[8 * i + lane / 4][lane % 4] != from[i]) atomicAdd(wrong, 1);\n  }\n}");
+      "    if (to[i] != from[i] || rows[8 * i + lane / 4][lane % 4] != from[i]) atomicAdd(wrong, 1);\n  "
+      "}\n}");
   const auto wrong = buffer(4);
   write(wrong, std::vector<int>{0});
   const auto fault = run({launch(module, 1, 32, {BufferRef{wrong}})});
