@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <csignal>
 
 #include "autokernel/base/hash.h"
-#include "autokernel/base/subprocess.h"
 #include "autokernel/device/cuda/compiler_log.h"
 #include "autokernel/device/cuda/cubin_info.h"
 #include "autokernel/device/cuda/ptx_facts.h"
@@ -75,6 +73,17 @@ std::string slow_headers(std::string_view text) {
   return found;
 }
 
+ProcessSpec child_spec(const NvrtcOptions& options) {
+  ProcessSpec spec;
+  spec.argv = options.child_command;
+  spec.directory = "/";
+  spec.environment = std::vector<std::string>{"PATH=/usr/bin:/bin", "LC_ALL=C"};
+  spec.deadline = options.deadline;
+  spec.memory_limit_bytes = kLimitAddressSpace ? options.memory_bytes : 0;
+  spec.output_cap_bytes = kMaxAnswerBytes;
+  return spec;
+}
+
 std::string describe_end(const ProcessResult& done) {
   if (done.signal != 0) return fmt::format("was killed by signal {}", done.signal);
   return fmt::format("ended with exit code {}", done.exit_code);
@@ -83,7 +92,7 @@ std::string describe_end(const ProcessResult& done) {
 }  // namespace
 
 NvrtcCompiler::NvrtcCompiler(NvrtcOptions options)
-    : options_(std::move(options)), headers_(standard_headers()) {
+    : options_(std::move(options)), process_(child_spec(options_)), headers_(standard_headers()) {
   for (const EmbeddedFile& file : options_.headers) {
     headers_.push_back({std::string(file.path), std::string(file.text)});
   }
@@ -109,16 +118,14 @@ std::string NvrtcCompiler::description() const { return "NVRTC " + options_.loca
 
 Result<CompileOutcome> NvrtcCompiler::compile(const Source& source) {
   if (auto reason = refusal(source)) return failure(FailureKind::kUnsupported, "compile", std::move(*reason));
-  const std::string key = device::ObjectCache::key(source, identity_);
-  if (options_.cache) {
-    if (auto cached = options_.cache->load(key)) return CompileOutcome{std::move(cached), std::nullopt};
-  }
+  if (!options_.cache) return compile_fresh(source);
+  return options_.cache->load_or_compile(device::ObjectCache::key(source, identity_),
+                                         [&] { return compile_fresh(source); });
+}
+
+Result<CompileOutcome> NvrtcCompiler::compile_fresh(const Source& source) {
   AK_TRY(text, device::source_text(source));
-  AK_TRY(outcome, run(job_for(source, std::move(text)), source));
-  // A cache that cannot be written costs time only; the next compile tells nobody anything new.
-  if (options_.cache && outcome.binary)
-    static_cast<void>(options_.cache->store(key, *outcome.binary).has_value());
-  return outcome;
+  return run(job_for(source, std::move(text)), source);
 }
 
 NvrtcJob NvrtcCompiler::job_for(const Source& source, std::string text) const {
@@ -138,18 +145,9 @@ NvrtcJob NvrtcCompiler::job_for(const Source& source, std::string text) const {
   return job;
 }
 
-Result<CompileOutcome> NvrtcCompiler::run(const NvrtcJob& job, const Source& source) const {
-  ProcessSpec spec;
-  spec.argv = options_.child_command;
-  spec.directory = "/";
-  spec.environment = std::vector<std::string>{"PATH=/usr/bin:/bin", "LC_ALL=C"};
-  spec.input = encode(job);
-  spec.deadline = options_.deadline;
-  spec.memory_limit_bytes = kLimitAddressSpace ? options_.memory_bytes : 0;
-  spec.cpu_limit_s = options_.cpu_s;
-  spec.output_cap_bytes = kMaxAnswerBytes;
-  AK_TRY(done, run_process(spec));
-  if (done.timed_out || done.signal == SIGXCPU) {
+Result<CompileOutcome> NvrtcCompiler::run(const NvrtcJob& job, const Source& source) {
+  AK_TRY(done, process_.ask(encode(job)));
+  if (done.timed_out) {
     return failure(FailureKind::kTimeout, "compile.sandbox",
                    fmt::format("the compiler did not end within {} s", options_.deadline.count() / 1000));
   }
@@ -161,8 +159,8 @@ Result<CompileOutcome> NvrtcCompiler::run(const NvrtcJob& job, const Source& sou
           fmt::format("the compiler {} (it may use {} MiB): {}", describe_end(done),
                       options_.memory_bytes >> 20, clean_log(done.err, job.location.includes, 500)));
     }
-    return environment_error("`{}` gave no answer: it {}, {}: {}", spec.argv.front(), describe_end(done),
-                             answer.error().message, clean_log(done.err, {}, 500));
+    return environment_error("`{}` gave no answer: it {}, {}: {}", options_.child_command.front(),
+                             describe_end(done), answer.error().message, clean_log(done.err, {}, 500));
   }
   AK_TRY(outcome, judge(std::move(*answer), source));
   if (outcome.binary) {
