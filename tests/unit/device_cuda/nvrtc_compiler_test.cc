@@ -285,10 +285,16 @@ TEST_F(NvrtcCompilerTest, AChildThatIsNoCompilerIsAnEnvironmentError) {
 }
 
 TEST_F(NvrtcCompilerTest, ASlowHeaderIsNamedInTheLog) {
-  const Binary binary =
-      binary_of(source("#include <cooperative_groups.h>\nextern \"C\" __global__ void k(float* x, int n) { "
-                       "x[0] = (float)n; }\n"));
-  EXPECT_THAT(binary.log, HasSubstr("cooperative_groups"));
+  for (const std::string header : {"cooperative_groups.h", "cuda/barrier"}) {
+    const Binary binary = binary_of(source(
+        "#include <" + header + ">\nextern \"C\" __global__ void k(float* x, int n) { x[0] = (float)n; }\n"));
+    EXPECT_THAT(binary.log, HasSubstr("slow every compile down")) << header;
+  }
+  EXPECT_THAT(
+      binary_of(
+          source("#include <cuda_fp16.h>\nextern \"C\" __global__ void k(float* x, int n) { x[0] = n; }\n"))
+          .log,
+      Not(HasSubstr("slow")));
 }
 
 }  // namespace
