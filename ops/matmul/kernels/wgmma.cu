@@ -213,20 +213,10 @@ static __device__ void store(const float (&sums)[BN / 2], scalar_t* staging, con
         if (row + line < M && at < N) *(uint4*)(c + (long long)(row + line) * N + at) = chunk;
       }
     } else {
-      // Rows of c begin anywhere: pairs of elements that share an aligned word, the first and the last alone.
-      for (int line = 0; line < 16 && row + line < M; ++line) {
-        scalar_t* to = c + (long long)(row + line) * N + column + part;
-        const int odd = (unsigned long long)to / 2 % 2, first = 2 * lane + odd, second = (first + 1) % 64;
-        const scalar_t values[2] = {staging[ak::swizzled<64>(line, first) + first % 8],
-                                    staging[ak::swizzled<64>(line, second) + second % 8]};
-        if (second > first && column + part + second < N) {
-          unsigned pair;
-          memcpy(&pair, values, 4);
-          *(unsigned*)(to + first) = pair;
-        } else {
-          if (column + part + first < N) to[first] = values[0];
-          if (second < first && column + part < N) to[0] = values[1];
-        }
+      for (int i = 0; i < 32; ++i) {
+        const int line = i / 2, in_part = i % 2 * 32 + lane, at = column + part + in_part;
+        const scalar_t value = staging[ak::swizzled<64>(line, in_part) + in_part % 8];
+        if (row + line < M && at < N) c[(long long)(row + line) * N + at] = value;
       }
     }
   }
