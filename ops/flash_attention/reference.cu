@@ -231,7 +231,7 @@ extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const
       const double weight = ak::of_row(weights, i);
       o_r[at] = sum.exact[0] * weight;
       o_S[at] = sum.single * weight;
-      o_I0[at] = sqrt(sum.exact[1]) * weight;
+      o_I0[at] = ak::of_many_roundings(sum.exact[1]) * weight;
     });
   }
 }

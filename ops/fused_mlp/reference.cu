@@ -154,7 +154,7 @@ extern "C" __global__ void reference_down(const double* hidden, const float* spr
     const long long at = t.output(row, column);
     y_r[at] = sum.exact[0];
     y_S[at] = sum.single;
-    y_I0[at] = sqrt(sum.exact[1]);
+    y_I0[at] = ak::of_many_roundings(sum.exact[1]);
   });
 }
 

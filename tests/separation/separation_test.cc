@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -41,7 +42,7 @@ struct Measured {
   double ratio = 0;  ///< ||y - r|| / ||b - r||
 };
 
-class Separation : public testing::TestWithParam<Case> {
+class SeparationBench : public testing::Test {
  protected:
   void SetUp() override {
     cpu::CpuCompilerOptions options;
@@ -67,7 +68,11 @@ class Separation : public testing::TestWithParam<Case> {
     return text.replace(text.find("PRECISION"), 9, precision);
   }
 
-  Result<Measured> measure(const Problem& problem, const op::Draw& draw, int variant) {
+  static std::uint64_t seed_of(const Problem& problem) {
+    return 0x5eed + static_cast<std::uint64_t>(problem.dims.begin()->second);
+  }
+
+  Result<Measured> measure(const Problem& problem, const op::Draw& draw, int variant, std::uint64_t seed) {
     AK_TRY(family, registry_.find(problem.op));
     op::Family copy = *family;  // its c is varied below
     CheckSet checks = CheckSet::all();
@@ -84,8 +89,7 @@ class Separation : public testing::TestWithParam<Case> {
     AK_TRY(prepared, candidate.prepare(problem, Build::kTimed));
     if (auto* failure = std::get_if<Failure>(&prepared)) return internal_error("{}", failure->message);
     AK_TRY(bench, Bench::create(context, references, problem, std::get<Prepared>(prepared), {}));
-    AK_TRY_VOID(
-        bench.load_inputs(draw, nullptr, 0x5eed + static_cast<std::uint64_t>(problem.dims.begin()->second)));
+    AK_TRY_VOID(bench.load_inputs(draw, nullptr, seed));
     AK_TRY(fault, bench.launch(Stage::kSmoke, Poison::kNan, Bench::ScrubFirst::kNo));
     if (fault) return internal_error("{}", fault->message);
     Measured measured;
@@ -108,6 +112,7 @@ class Separation : public testing::TestWithParam<Case> {
   std::unique_ptr<cpu::CpuDevice> device_;
   op::Registry registry_ = *op::Registry::create({}, {});
 };
+class Separation : public SeparationBench, public testing::WithParamInterface<Case> {};
 
 bool few_rows(const Problem& problem) {
   const auto fewer = [&](const char* dim) { return problem.dims.contains(dim) && problem.dims.at(dim) < 32; };
@@ -143,7 +148,7 @@ TEST_P(Separation, HonestOrdersPassAndLostPrecisionFails) {
       for (const Variant& variant : which.variants) {
         // Lost precision need show on zero-mean data alone, and where there are rows enough for the norm.
         if (!variant.honest && !shows(variant, family, problem, draw)) continue;
-        Result<Measured> measured = measure(problem, draw, variant.number);
+        Result<Measured> measured = measure(problem, draw, variant.number, seed_of(problem));
         ASSERT_TRUE(measured) << measured.error().message;
         std::printf("%-16s %-5s %-34s %-14s %-26s c %10.4g  norm ratio %10.4g  %s\n", which.family,
                     std::string(name(which.dtype)).c_str(), size_text, draw.name.c_str(), variant.what,
@@ -157,6 +162,28 @@ TEST_P(Separation, HonestOrdersPassAndLostPrecisionFails) {
   }
   std::printf("%s %s: worst honest c %.3g, best dishonest c %.3g (c of the family: %.3g)\n", which.family,
               std::string(name(which.dtype)).c_str(), worst_honest, best_dishonest, family.tolerance.c);
+}
+
+// One element in a million lies where the many roundings of its weights agree. Seed 11 has such a one (found
+// among 20): it needs 2.1 times their root-sum-square.
+TEST_F(SeparationBench, HonestRoundingsPassWhereManyAgree) {
+  const op::Family& family = **registry_.find("flash_attention");
+  const auto growing = std::find_if(family.draws.begin(), family.draws.end(),
+                                    [](const op::Draw& draw) { return draw.name == "growing"; });
+  ASSERT_NE(growing, family.draws.end());
+  const Problem problem =
+      *op::make_problem(family, *op::parse_size(family, "HQ=8,HKV=8,LQ=64,LK=512,D=128"), DType::kBF16);
+  for (std::uint64_t seed = 8; seed < 16; ++seed) {
+    for (const Variant& variant : {Variant{4, "like a tensor core", true}, Variant{14, "e4m3 weights", false},
+                                   Variant{15, "weights of two bits less", false}}) {
+      Result<Measured> measured = measure(problem, *growing, variant.number, seed);
+      ASSERT_TRUE(measured) << measured.error().message;
+      std::printf("seed %2llu %-26s c %10.4g  norm ratio %10.4g\n", static_cast<unsigned long long>(seed),
+                  variant.what, measured->c, measured->ratio);
+      EXPECT_EQ(measured->c <= family.tolerance.c, variant.honest) << variant.what << ", seed " << seed;
+      EXPECT_EQ(measured->passes, variant.honest) << variant.what << ", seed " << seed;
+    }
+  }
 }
 
 constexpr Variant kSequential{0, "sequential", true}, kReversed{1, "reversed", true};
@@ -296,17 +323,26 @@ INSTANTIATE_TEST_SUITE_P(
              attention_variants({{10, "TF32 operands", false}, {11, "bf16 operands", false}}),
              kAttentionSizes},
         Case{"flash_attention", DType::kF16,
-             attention_variants(
-                 {{12, "f16 accumulator", false}, {13, "e4m3 operands", false}, {14, "e4m3 weights", false}}),
+             attention_variants({{12, "f16 accumulator", false},
+                                 {13, "e4m3 operands", false},
+                                 {14, "e4m3 weights", false},
+                                 {15, "weights of two bits less", false, 0, false, "normal"}}),
              kAttentionSizes},
         Case{"flash_attention", DType::kBF16,
-             attention_variants({{13, "e4m3 operands", false}, {14, "e4m3 weights", false}}),
+             attention_variants({{13, "e4m3 operands", false},
+                                 {14, "e4m3 weights", false},
+                                 {15, "weights of two bits less", false, 0, false, "normal"}}),
              kAttentionSizes},
         Case{"fused_mlp", DType::kF32,
              matmul_variants({{10, "TF32 operands", false}, {11, "bf16 operands", false}}), kMlpSizes},
         Case{"fused_mlp", DType::kF16,
-             matmul_variants({{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}), kMlpSizes},
-        Case{"fused_mlp", DType::kBF16, matmul_variants({{13, "e4m3 operands", false}}), kMlpSizes}),
+             matmul_variants({{12, "f16 accumulator", false},
+                              {13, "e4m3 operands", false},
+                              {15, "hidden values of two bits less", false}}),
+             kMlpSizes},
+        Case{"fused_mlp", DType::kBF16,
+             matmul_variants({{13, "e4m3 operands", false}, {15, "hidden values of two bits less", false}}),
+             kMlpSizes}),
     [](const testing::TestParamInfo<Case>& each) {
       return std::string(each.param.family) + "_" + std::string(name(each.param.dtype));
     });

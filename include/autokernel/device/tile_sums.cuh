@@ -207,6 +207,11 @@ inline __device__ void accumulate(Sums<kExact>& sums, Stage<kExact>& stage, int 
   }
 }
 
+/// I of an intermediate of which many, each rounded on its own, add up to one element, from the sum of the squares of what
+/// each rounding may change: three halves of its root. The tolerance grants 2 I; twice the root itself is less than honest
+/// kernels need once in some million elements.
+inline __device__ double of_many_roundings(double squares) { return 1.5 * sqrt(squares); }
+
 /// change(value) for the i-th of one value a row, in registers, which have no addresses.
 template <class T, class Change>
 inline __device__ void at_row(T (&values)[kRowsEach], int i, const Change& change) {

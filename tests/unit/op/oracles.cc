@@ -218,7 +218,7 @@ LongArrays fused_mlp(const Problem& problem, const Inputs& in) {
       }
       out["y_r"].push_back(terms.sum);
       out["y_S"].push_back(std::sqrt(Real(depth)) * spreads + std::sqrt(Real(width)) * terms.magnitude);
-      out["y_I0"].push_back(std::sqrt(squares));
+      out["y_I0"].push_back(1.5 * std::sqrt(squares));
     }
   }
   return out;
@@ -249,7 +249,7 @@ void attend(const std::vector<Seen>& keys, const std::vector<double>& v, const P
     }
     out["o_r"].push_back(sum);
     out["o_S"].push_back(sums_error);
-    out["o_I0"].push_back(std::sqrt(squares));
+    out["o_I0"].push_back(1.5 * std::sqrt(squares));
   }
 }
 
