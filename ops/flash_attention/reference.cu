@@ -185,21 +185,25 @@ extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const
     of_keys[i] = query < LQ ? sqrtf((float)seen[h.row + query]) : 0.0f;
   }
   const float of_scores = sqrtf((float)D) * fabsf(scale);
-  double weights[ak::kRowsEach] = {};
+  double weights[ak::kRowsEach] = {}, spreads[ak::kRowsEach] = {};  // spreads: what fp32 may change in the weights
   ak::Sums<2> outputs[kGroups] = {};
   const int keys = h.keys_of_tile();
   for (int first = 0; first < keys; first += ak::kTile) {
     ak::Sums<1> sums = {};
     scores(sums, tile.scores, h, first);
-    // r: sum p v with p = exp(s - m); I: the squares of p v, p rounded; S: sqrt(seen) sum p |v| (1 + |s|) for the sums over
-    // keys, and sqrt(D) sum p |v| |scale| sum |q k| for scores that cancelled.
+    // r: sum p v / sum p with p = exp(s - m); I: the squares of p v, p rounded; S: what fp32 may change in each p, which is
+    // p (sqrt(seen) (1 + |s|) and, for scores that cancelled, sqrt(D) |scale| sum |q k|), times |v| in the one sum and |r| in
+    // the other.
     ak::each_sum(sums, [&](int i, int row, int column, const ak::Term<1>& sum) {
       const double s = h.logit<double>(row, first + column, scale, sum.exact[0]);
       const bool hidden = s == -ak::infinity();
       const double weight = hidden ? 0 : exp(s - ak::of_row(m, i));
+      const float spread =
+          hidden ? 0 : (float)weight * (ak::of_row(of_keys, i) * (1 + (float)fabs(s)) + of_scores * sum.single);
       ak::at_row(weights, i, [&](double& each) { each += weight; });
+      ak::at_row(spreads, i, [&](double& each) { each += spread; });
       tile.weight[row][column] = hidden ? -1 : weight;
-      tile.size[row][column] = (float)weight * (ak::of_row(of_keys, i) * (1 + (float)fabs(s)) + of_scores * sum.single);
+      tile.size[row][column] = spread;
     });
     ak::tile_barrier();
 #pragma unroll
@@ -222,6 +226,7 @@ extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const
     }
   }
   across_row(weights, tile.parts, [](double a, double b) { return a + b; });
+  across_row(spreads, tile.parts, [](double a, double b) { return a + b; });
   for (double& each : weights) each = each > 0 ? 1 / each : 0;  // a query that sees nothing gives 0
   for (int group = 0; group < kGroups; ++group) {
     ak::each_sum(outputs[group], [&](int i, int row, int column, const ak::Term<2>& sum) {
@@ -229,8 +234,9 @@ extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const
       if (h.query + row >= LQ || d >= D) return;
       const long long at = (h.row + h.query + row) * D + d;
       const double weight = ak::of_row(weights, i);
-      o_r[at] = sum.exact[0] * weight;
-      o_S[at] = sum.single * weight;
+      const double r = sum.exact[0] * weight;
+      o_r[at] = r;
+      o_S[at] = (sum.single + fabs(r) * ak::of_row(spreads, i)) * weight;
       o_I0[at] = ak::of_many_roundings(sum.exact[1]) * weight;
     });
   }
