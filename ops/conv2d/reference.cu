@@ -37,11 +37,11 @@ struct Tile {
 };
 
 static __device__ Tile tile(const Sizes& z) {
-  const long long pixels = ((long long)z.N * z.P * z.Q + ak::kTile - 1) / ak::kTile;
+  const int pixels = (int)(((long long)z.N * z.P * z.Q + ak::kTile - 1) / ak::kTile);  // no more than a grid has blocks
   const int across = (z.K / z.GROUPS + ak::kTile - 1) / ak::kTile;
   Tile t;
   t.channel = (int)(blockIdx.x % across) * ak::kTile;
-  t.pixel = blockIdx.x / across % pixels * ak::kTile;
+  t.pixel = (long long)(blockIdx.x / across % pixels) * ak::kTile;
   t.group = (int)(blockIdx.x / across / pixels);
   return t;
 }

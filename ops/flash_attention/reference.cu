@@ -81,8 +81,9 @@ struct Head {
 static __device__ Head head_of(int index, const scalar_t* q, const scalar_t* k, const scalar_t* v, const scalar_t* mask,
                                const Sizes& z) {
   const int tiles = (z.LQ + ak::kTile - 1) / ak::kTile, head = index / tiles;
-  const long long in_batch = head % z.HQ, batch = head / z.HQ, kv = batch * z.HKV + in_batch / (z.HQ / z.HKV);
-  const long long of_mask = (z.mask_batch ? batch : 0) * (z.mask_heads ? z.HQ : 1) + (z.mask_heads ? in_batch : 0);
+  const int in_batch = head % z.HQ, batch = head / z.HQ;
+  const long long kv = (long long)batch * z.HKV + in_batch / (z.HQ / z.HKV);
+  const long long of_mask = (long long)(z.mask_batch ? batch : 0) * (z.mask_heads ? z.HQ : 1) + (z.mask_heads ? in_batch : 0);
   return {z.LQ,
           z.LK,
           z.D,
@@ -117,6 +118,7 @@ static __device__ void across_row(T (&values)[ak::kRowsEach], Parts<T>& parts, c
   ak::tile_barrier();
   for (int i = 0; i < ak::kRowsEach; ++i) {
     T all = parts[ak::tile_row(i)][0];
+#pragma unroll 1
     for (int k = 1; k < ak::kRowThreads; ++k) all = combine(all, parts[ak::tile_row(i)][k]);
     values[i] = all;
   }
