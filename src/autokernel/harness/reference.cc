@@ -19,10 +19,20 @@ Config config_for(const kernel::KernelFile& file, const DeviceInfo& device) {
   return config;
 }
 
+/// A flag that is an arg of a launch is no macro: one binary then serves all of its values, and the user
+/// waits for fewer compilations.
+void drop_flags_that_are_args(Source& source, const kernel::KernelFile& file) {
+  for (const kernel::LaunchSpec& launch : file.launches) {
+    for (const std::string& arg : launch.args) source.flags.erase(arg);
+  }
+}
+
 Result<Source> source_of(const kernel::KernelFile& file, const op::Family& family, const Problem& problem,
                          const DeviceInfo& device, Build build) {
-  return kernel::make_source(file, config_for(file, device), problem, reference_signature(family), device,
-                             build);
+  AK_TRY(source, kernel::make_source(file, config_for(file, device), problem, reference_signature(family),
+                                     device, build));
+  drop_flags_that_are_args(source, file);
+  return source;
 }
 
 }  // namespace
