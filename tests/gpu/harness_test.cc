@@ -84,7 +84,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Shipped{"matmul", "wgmma.cu", "M=136,N=264,K=72"},
                       Shipped{"matmul", "wgmma.cu", "M=136,N=261,K=72,TRANS_A=1,TRANS_B=1,ACT=3,bias"},
                       Shipped{"flash_attention", "starter.cu", "HQ=2,HKV=2,LQ=32,LK=32,D=64"}),
-    [](const auto& param) { return fmt::format("{}_{}", param.param.op, param.index); });
+    [](const auto& param) {
+      const std::string_view kernel = param.param.kernel;
+      return fmt::format("{}_{}_{}", param.param.op, kernel.substr(0, kernel.find('.')), param.index);
+    });
 
 }  // namespace
 }  // namespace ak::harness
