@@ -8,7 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string declared[] = {"k"};
-  const auto facts = ak::cuda::read_ptx({reinterpret_cast<const char*>(data), size}, declared);
+  const auto facts = ak::cuda::read_ptx({reinterpret_cast<const char*>(data), size}, declared, 0);
   if (facts) {
     for (const std::string& line : facts->forbidden) AK_CHECK(!line.empty());
   } else {

@@ -79,10 +79,10 @@ constexpr int kStageBytes = (BM + BN) * kDepth * 2, kBytesA = BM * kDepth * 2;
 constexpr int kRows = BM / CONSUMERS;         // of c, of a warpgroup
 constexpr int kStaging = 16 * 64;             // elements of a warp, for their way out
 constexpr int kThreads = 128 * (1 + CONSUMERS);
-// Registers of a thread: what the launch gives to all, and how the producer's are dealt out.
+// Registers of a thread: what the launch gives to all, and how they are dealt out between the roles.
 constexpr int kLaunched = 65536 / (BLOCKS * kThreads) / 8 * 8, kProducers = 40;
-constexpr int kLeft = (kLaunched * (1 + CONSUMERS) - kProducers) / CONSUMERS / 8 * 8;
-constexpr int kConsumers = kLeft < 240 ? kLeft : 240;
+constexpr int kShare = (kLaunched * (1 + CONSUMERS) - kProducers) / CONSUMERS / 8 * 8;
+constexpr int kConsumers = kShare < 240 ? kShare : 240;
 
 struct Shape {
   int batch, M, N, K;
@@ -108,7 +108,8 @@ static __device__ Tile tile_of(const Shape& shape, int number, int rank) {
   const int first = in_batch / (GROUP * across) * GROUP, in_group = in_batch % (GROUP * across);
   const int height = down - first < GROUP ? down - first : GROUP;
   const int row = first + in_group % height, column = in_group / height;
-  return {outer / shape.batch, outer % shape.batch, (row * CLUSTER_M + rank % CLUSTER_M) * BM, (column * CLUSTER_N + rank / CLUSTER_M) * BN};
+  return {outer / shape.batch, outer % shape.batch, (row * CLUSTER_M + rank % CLUSTER_M) * BM,
+          (column * CLUSTER_N + rank / CLUSTER_M) * BN};
 }
 
 // Stages are filled and emptied in turn, and so on from tile to tile.
@@ -242,7 +243,7 @@ static __device__ void store_part(const float (&sums)[BN / 2], float* partial, i
 static __device__ void consume(const Shared& shared, scalar_t* staging, const scalar_t* bias, scalar_t* c, float* partial,
                                const Shape& shape, int rank) {
   const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4;
-  constexpr int kSlice = TRANS_A ? 2048 : 32, kSliceB = TRANS_B ? 32 : 2048;  // bytes to the next 16 terms
+  constexpr int kSliceA = TRANS_A ? 2048 : 32, kSliceB = TRANS_B ? 32 : 2048;  // bytes to the next 16 terms
   const unsigned base = ak::shared_address(shared.stages);
   float sums[kRows / 64][BN / 2];
   Ring ring;
@@ -260,8 +261,8 @@ static __device__ void consume(const Shared& shared, scalar_t* staging, const sc
       for (int k = 0; k < kDepth / 16; ++k) {
 #pragma unroll
         for (int i = 0; i < kRows / 64; ++i) {
-          ak::wgmma<scalar_t, BN, TRANS_A != 0, TRANS_B == 0>(sums[i], a.at(i * 8192 + k * kSlice), b.at(k * kSliceB),
-                                                              step > begin || k > 0);
+          ak::wgmma<scalar_t, BN, TRANS_A != 0, TRANS_B == 0>(sums[i], a.at(i * 8192 + k * kSliceA),
+                                                              b.at(k * kSliceB), step > begin || k > 0);
         }
       }
       ak::wgmma_commit();
@@ -271,7 +272,8 @@ static __device__ void consume(const Shared& shared, scalar_t* staging, const sc
     }
     ak::wgmma_wait<0>();
     release(reading, rank);
-    const long long matrix = (long long)shape.M * shape.N, before = (SPLITS > 1 ? tile.split * shape.batch : 0) + tile.batch;
+    const long long matrix = (long long)shape.M * shape.N;
+    const long long before = (SPLITS > 1 ? tile.split * shape.batch : 0) + tile.batch;
 #pragma unroll
     for (int i = 0; i < kRows / 64; ++i) {
       const int row = tile.row + group * kRows + 64 * i + warp * 16;

@@ -13,6 +13,7 @@
 #include "autokernel/cli/commands.h"
 #include "autokernel/device/cuda/driver_api.h"
 #include "autokernel/device/cuda/nvrtc_compiler.h"
+#include "autokernel/kernel/kernel_file.h"
 
 namespace ak::cli {
 namespace {
@@ -62,7 +63,11 @@ Result<int> show_family(Session& session, const op::Family& family) {
   for (const auto& [set, sizes] : family.sizes) {
     for (const op::Size& size : sizes) out += fmt::format("size: {} {}\n", set, size_label(family, size));
   }
-  for (const op::KernelSource& kernel : family.kernels) out += fmt::format("kernel: {}\n", kernel.name);
+  for (const op::KernelSource& kernel : family.kernels) {
+    AK_TRY(file, kernel::parse(kernel.text, kernel.name));
+    out += fmt::format("kernel: {}{}\n", kernel.name,
+                       file.arch.empty() ? "" : fmt::format(" ({} only)", fmt::join(file.arch, ", ")));
+  }
   session.print(out);
   return 0;
 }

@@ -191,6 +191,9 @@ TEST_F(NvrtcCompilerTest, DeviceVariablesAreStateAndTablesAreNot) {
       "__device__ const float table[4] = {1, 2, 3, 4};\n__constant__ float constants[2] = {5, 6};\n" +
       table.text;
   EXPECT_THAT(binary_of(table).facts.mutable_globals, IsEmpty());
+  Source zero = kernel("x[0] = kNone + n;");
+  zero.text = "constexpr int kNone = 0;\nconstexpr bool kNo = false;\n" + zero.text;
+  EXPECT_THAT(binary_of(zero).facts.mutable_globals, IsEmpty());
 }
 
 TEST_F(NvrtcCompilerTest, RegisterLimitsReachTheCompiler) {

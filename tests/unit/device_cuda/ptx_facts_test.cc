@@ -15,8 +15,9 @@ using ::testing::UnorderedElementsAre;
 
 constexpr const char* kHead = ".version 9.0\n.target sm_90a\n.address_size 64\n";
 
-CodeFacts facts_of(const std::string& ptx, std::vector<std::string> declared = {"k"}) {
-  const auto facts = read_ptx(kHead + ptx, declared);
+CodeFacts facts_of(const std::string& ptx, std::vector<std::string> declared = {"k"},
+                   std::uint64_t zeroed_bytes = 0) {
+  const auto facts = read_ptx(kHead + ptx, declared, zeroed_bytes);
   EXPECT_TRUE(facts.has_value()) << facts.error().message;
   return facts.value_or(CodeFacts{});
 }
@@ -77,16 +78,37 @@ TEST(PtxFacts, DeviceFunctionsNeedNoDeclaration) {
   EXPECT_THAT(facts.forbidden, IsEmpty());
 }
 
-TEST(PtxFacts, AnUninitializedGlobalIsState) {
-  EXPECT_THAT(facts_of(".global .align 4 .u32 counter;").mutable_globals, ElementsAre(HasSubstr("counter")));
+TEST(PtxFacts, AnUninitializedArrayIsState) {
   EXPECT_THAT(facts_of(".visible .global .align 4 .b8 cache[1024];").mutable_globals,
               ElementsAre(HasSubstr("cache")));
-  EXPECT_THAT(facts_of_body(".global .u32 hidden;").mutable_globals, ElementsAre(HasSubstr("hidden")));
+  EXPECT_THAT(facts_of_body(".global .u32 hidden[1];").mutable_globals, ElementsAre(HasSubstr("hidden")));
+}
+
+TEST(PtxFacts, AnUninitializedScalarIsStateWhereItIsWritten) {
+  constexpr const char* kCounter = ".global .align 4 .u32 counter;\n";
+  EXPECT_THAT(facts_of_body("atom.global.add.u32 %r1, [counter], 1;", kCounter).mutable_globals,
+              ElementsAre("counter: written by atom.global.add.u32"));
+  EXPECT_THAT(facts_of_body("mov.u64 %rd1, counter;\nst.local.u64 [%rd2], %rd1;", kCounter).mutable_globals,
+              ElementsAre(HasSubstr("leaves")));
+  EXPECT_THAT(facts_of_body(".global .u32 hidden;\nst.global.u32 [hidden], %r1;").mutable_globals,
+              ElementsAre(HasSubstr("hidden")));
+  EXPECT_THAT(facts_of_body("ld.global.u32 %r1, [counter];", kCounter).mutable_globals, IsEmpty());
+  EXPECT_THAT(facts_of(kCounter).mutable_globals, IsEmpty());  // constexpr int counter = 0;
+}
+
+TEST(PtxFacts, WhatTheCubinHasBeyondThePtxsScalarsIsState) {
+  constexpr const char* kZeros = ".global .align 1 .u8 no;\n.global .align 8 .f64 zero;\n";
+  EXPECT_THAT(facts_of(kZeros, {"k"}, 16).mutable_globals, IsEmpty());
+  EXPECT_THAT(facts_of(kZeros, {"k"}, 33).mutable_globals, ElementsAre(".nv.global: 33 bytes"));
+  EXPECT_THAT(facts_of("", {"k"}, 1).mutable_globals, ElementsAre(".nv.global: 1 bytes"));
 }
 
 TEST(PtxFacts, SeveralVariablesOfOneStatementAreAllSeen) {
-  EXPECT_THAT(facts_of(".global .u32 a = 1, b, c[2] = {1, 2};").mutable_globals,
+  EXPECT_THAT(facts_of(".global .u32 a = 1, b[2], c[2] = {1, 2};").mutable_globals,
               ElementsAre(HasSubstr("b:")));
+  EXPECT_THAT(
+      facts_of_body("st.global.u32 [b], %r1;", ".global .u32 a = 1, b, c[2] = {1, 2};").mutable_globals,
+      ElementsAre(HasSubstr("b:")));
 }
 
 TEST(PtxFacts, AVariableOfAnotherModuleIsForbidden) {
@@ -193,7 +215,7 @@ TEST(PtxFacts, DebugSectionsAndLineNumbersAreSkipped) {
 TEST(PtxFacts, TextThatIsCutOffIsAnError) {
   for (const char* ptx : {".entry k(){", "}", "/* never ends", ".file 1 \"never ends", ".global .u32 x",
                           ".entry k(){ .entry l(){} }"}) {
-    EXPECT_FALSE(read_ptx(ptx, {}).has_value()) << ptx;
+    EXPECT_FALSE(read_ptx(ptx, {}, 0).has_value()) << ptx;
   }
 }
 

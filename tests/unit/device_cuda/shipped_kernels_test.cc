@@ -16,6 +16,8 @@
 namespace ak::cuda {
 namespace {
 
+using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class ShippedKernels : public ::testing::Test {
@@ -76,6 +78,28 @@ TEST_F(ShippedKernels, KernelFilesCompileForAGpuAndPassItsAudit) {
         EXPECT_THAT(binary.facts.mutable_globals, IsEmpty()) << kernel.name;
       }
     }
+  }
+}
+
+TEST_F(ShippedKernels, WgmmaTakesEitherLayoutOfEitherOperand) {
+  const op::Family& family = **registry_->find("matmul");
+  const auto kernel = std::find_if(family.kernels.begin(), family.kernels.end(),
+                                   [](const auto& each) { return each.name.ends_with("wgmma.cu"); });
+  ASSERT_NE(kernel, family.kernels.end());
+  const auto file = kernel::parse(kernel->text, kernel->name);
+  ASSERT_TRUE(file.has_value()) << file.error().message;
+  for (const int layout : {0, 1, 2, 3}) {
+    Problem problem = problem_of(family, DType::kBF16);
+    problem.flags["TRANS_A"] = layout / 2;
+    problem.flags["TRANS_B"] = layout % 2;
+    const auto source = kernel::make_source(*file, file->defaults, problem, harness::signature_of(family),
+                                            gpu(), Build::kTimed);
+    ASSERT_TRUE(source.has_value()) << source.error().message;
+    const Binary binary = compile(*source);
+    EXPECT_THAT(binary.facts.forbidden, IsEmpty());
+    EXPECT_THAT(binary.facts.mutable_globals, IsEmpty());
+    EXPECT_THAT(binary.facts.noted,
+                Contains(HasSubstr("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16")));
   }
 }
 

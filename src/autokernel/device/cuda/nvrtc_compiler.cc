@@ -215,13 +215,10 @@ Result<Binary> NvrtcCompiler::binary_from(NvrtcAnswer answer, const Source& sour
     entry.static_shared_bytes = kernel->static_shared_bytes;
     binary.entries.push_back(std::move(entry));
   }
-  if (auto facts = read_ptx(answer.ptx, answer.symbols)) {
+  if (auto facts = read_ptx(answer.ptx, answer.symbols, cubin.mutable_global_bytes)) {
     binary.facts = std::move(*facts);
   } else {  // what cannot be read cannot be audited
     binary.facts.forbidden.push_back(facts.error().message);
-  }
-  if (cubin.mutable_global_bytes != 0 && binary.facts.mutable_globals.empty()) {
-    binary.facts.mutable_globals.push_back(fmt::format(".nv.global: {} bytes", cubin.mutable_global_bytes));
   }
   binary.bytes = std::move(answer.cubin);
   binary.ptx = std::move(answer.ptx);

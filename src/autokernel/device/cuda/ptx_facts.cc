@@ -20,6 +20,7 @@ constexpr std::string_view kNotedParts[] = {"createpolicy", "prefetch",  "prefet
                                             "discard",      "nanosleep", "sys",
                                             "approx",       "ftz",       "griddepcontrol"};
 constexpr std::string_view kMatrixRoots[] = {"mma", "wmma", "wgmma", "tcgen05"};
+constexpr std::uint64_t kLargestScalar = 16;  // bytes, alignment included
 
 bool contains(std::span<const std::string_view> list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -53,7 +54,7 @@ class Reader {
  public:
   explicit Reader(std::span<const std::string> declared) : declared_(declared) {}
 
-  CodeFacts read(const std::vector<PtxStatement>& statements) {
+  CodeFacts read(const std::vector<PtxStatement>& statements, std::uint64_t zeroed_bytes) {
     for (const PtxStatement& statement : statements) {
       read_words(statement.words);
       read_functions(statement);
@@ -61,6 +62,9 @@ class Reader {
     }
     for (const auto& [name, reason] : find_written(statements, constants_)) {
       mutable_.insert(fmt::format("{}: {}", name, reason));
+    }
+    if (mutable_.empty() && zeroed_bytes > kLargestScalar * zeros_) {
+      mutable_.insert(fmt::format(".nv.global: {} bytes", zeroed_bytes));
     }
     CodeFacts facts;
     facts.imports.assign(imports_.begin(), imports_.end());
@@ -114,24 +118,28 @@ class Reader {
       forbidden_.insert(fmt::format(".extern {} {}", variable.space, variable.name));
     } else if (variable.initialized || variable.space == ".const") {
       constants_.push_back(variable);
+    } else if (!variable.array) {  // `constexpr int kNone = 0;` is one, and no state unless it is written
+      constants_.push_back(variable);
+      ++zeros_;
     } else {
-      mutable_.insert(
-          fmt::format("{}: a {} variable without an initial value", variable.name, variable.space));
+      mutable_.insert(fmt::format("{}: a {} array without initial values", variable.name, variable.space));
     }
   }
 
   std::span<const std::string> declared_;
   std::vector<PtxVariable> constants_;
+  std::uint64_t zeros_ = 0;  ///< of the constants, those without an initial value
   std::set<std::string> imports_, mutable_, forbidden_, noted_;
   bool has_barriers_ = false;
 };
 
 }  // namespace
 
-Result<CodeFacts> read_ptx(std::string_view ptx, std::span<const std::string> declared) {
+Result<CodeFacts> read_ptx(std::string_view ptx, std::span<const std::string> declared,
+                           std::uint64_t zeroed_bytes) {
   auto statements = split_ptx(ptx);
   if (!statements) return tl::unexpected(std::move(statements).error().with_context("cannot read the PTX"));
-  return Reader(declared).read(*statements);
+  return Reader(declared).read(*statements, zeroed_bytes);
 }
 
 }  // namespace ak::cuda

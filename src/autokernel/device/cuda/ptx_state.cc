@@ -196,13 +196,14 @@ std::vector<PtxVariable> declared_variables(const PtxStatement& statement) {
   bool expect_name = true;
   for (++i; i < words.size(); ++i) {
     const std::string_view word = words[i];
+    if (word == "[" && depth == 0 && !expect_name && !found.empty()) found.back().array = true;
     if (word == "[" || word == "{" || word == "(") ++depth;
     if (word == "]" || word == "}" || word == ")") --depth;
     if (depth != 0) continue;
     if (word == ",") expect_name = true;
     if (word == "=" && !found.empty()) found.back().initialized = true;
     if (expect_name && is_name(word)) {
-      found.push_back({word, variable.space, variable.external, false});
+      found.push_back({word, variable.space, variable.external});
       expect_name = false;
     }
   }

@@ -15,6 +15,7 @@ struct PtxVariable {
   std::string_view space;  ///< ".global" or ".const"
   bool external = false;
   bool initialized = false;
+  bool array = false;
 };
 
 /// The variables that one statement declares; none for other statements.
