@@ -49,6 +49,10 @@ class OptimizeTest(unittest.TestCase):
             self.assertGreaterEqual(each["speedup"], 1)
             self.assertTrue((self.folder / each["kernel"]).is_file())
         self.assertEqual(answer["stopped"], "the budget is spent")
+        searches = [each for each in json.loads(self.call("log", "--json")[0])["experiments"] if each["proposer"] != "start"]
+        self.assertTrue(searches)
+        for each in searches:  # a search that its budget cut does not read as one of the whole space
+            self.assertRegex(each["description"], r"over \d+ configs, seed \d+; \d+ of them measured \(\d+ trials are done\): ")
 
         status = json.loads(self.call("status", "--top", "2", "--json")[0])
         self.assertEqual({each["id"] for each in status["targets"]}, {each["id"] for each in answer["targets"]})
@@ -90,6 +94,15 @@ class OptimizeTest(unittest.TestCase):
         self.assertEqual(process.returncode, 130)
         log = json.loads(self.call("log", "--json")[0])["experiments"]
         self.assertEqual([each["decision"] for each in log], ["start", "interrupted"])
+        self.assertIsNone(log[1]["objective_us"])
+        # Nothing reads as if the search had ended.
+        [target] = json.loads(self.call("status", "--top", "1", "--json")[0])["targets"]
+        self.assertIsNotNone(target["unfinished_trials"])
+        self.assertIn("a search was interrupted after", self.call("status", "--top", "1")[0])
+        report = self.call("report")[0]
+        self.assertIn("not finished (interrupted)", report)
+        self.assertIn("experiment 2 was interrupted: it has no decision yet", report)
+        self.assertNotIn("the starter stays", report)
         answer = json.loads(self.call("optimize", "--top", "1", "--budget", "8", "--strategy", "random", "--json")[0])
         log = json.loads(self.call("log", "--json")[0])["experiments"]
         self.assertNotIn("interrupted", [each["decision"] for each in log])

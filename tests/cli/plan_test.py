@@ -212,6 +212,21 @@ class PlanTest(unittest.TestCase):
         self.assertEqual([(each["aten"], each["time_us"]) for each in plan["by_aten"]],
                          [(name, 30), ("Torch-Compiled Region: 0/0", 10)])
 
+    def test_a_site_that_is_all_of_the_time_has_no_ceiling(self):
+        name, correlation = "aten::mm", {"correlation": 1}
+        shapes = {"Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "Input Strides": [[64, 1], [64, 1]]}
+        events = [("cpu_op", name, 1, 10, 20, shapes), ("cuda_runtime", "cudaLaunchKernel", 1, 15, 5, correlation),
+                  ("kernel", "gemm", 0, 40, 30, correlation)]
+        trace = {"traceEvents": [{"ph": "X", "cat": category, "name": text, "pid": place, "tid": place, "ts": ts, "dur": dur,
+                                  "args": args} for category, text, place, ts, dur, args in events]}
+        plan = self.plan(self.write(trace))
+        [site] = plan["sites"]
+        self.assertEqual((site["share"], site["ceiling"], site["calls"]), (1, None, 1))
+        self.assertIsInstance(site["calls"], int)
+        self.assertNotIn("inf", json.dumps(plan))
+        self.assertEqual(json.loads(self.call("plan", "--json").stdout), plan)
+        self.assertNotIn("inf", self.call("plan").stdout)
+
     def test_bad_files_say_what_is_wrong(self):
         packed = (TRACES / SAMPLES[0]).read_bytes()
         text = gzip.decompress(packed)

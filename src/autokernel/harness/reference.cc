@@ -10,22 +10,21 @@ Result<device::TensorMap> no_tensor_maps(const std::string& name) {
   return usage_error("a reference has no tensor maps, but names {}", name);
 }
 
-/// A reference that has a tunable BLOCK works on a row (or a tile) with as many threads as suit the device.
-Config config_for(const kernel::KernelFile& file, const DeviceInfo& device) {
+Result<Source> source_of(const kernel::KernelFile& file, const op::Family& family, const Problem& problem,
+                         const DeviceInfo& device, Build build) {
+  return kernel::make_source(file, reference_config(file, device), problem, reference_signature(family), device,
+                             build);
+}
+
+}  // namespace
+
+Config reference_config(const kernel::KernelFile& file, const DeviceInfo& device) {
   Config config = file.defaults;
   if (auto block = config.values.find("BLOCK"); block != config.values.end()) {
     block->second = static_cast<std::int64_t>(device.natural_block);
   }
   return config;
 }
-
-Result<Source> source_of(const kernel::KernelFile& file, const op::Family& family, const Problem& problem,
-                         const DeviceInfo& device, Build build) {
-  return kernel::make_source(file, config_for(file, device), problem, reference_signature(family), device,
-                             build);
-}
-
-}  // namespace
 
 Result<Source> reference_source(const op::Family& family, const Problem& problem, const DeviceInfo& device) {
   AK_TRY(file, kernel::parse(family.reference, family.name + "/reference.cu"));
@@ -51,7 +50,7 @@ Result<std::vector<device::Step>> References::steps(const op::Family& family, co
                         trusted_ == Trusted::kYes ? device::Trust::kTrusted : device::Trust::kCandidate));
     module = modules_.emplace(key, std::move(loaded)).first;
   }
-  AK_TRY(plan, kernel::make_plan(file, config_for(file, device_.info()), problem, reference_signature(family),
+  AK_TRY(plan, kernel::make_plan(file, reference_config(file, device_.info()), problem, reference_signature(family),
                                  device_.info()));
   AK_TRY(steps, truth.prepare_workspaces(device_, plan));
   for (const LaunchStep& step : plan.steps) {

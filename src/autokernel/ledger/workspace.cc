@@ -93,7 +93,15 @@ Result<Workspace> Workspace::open(const fs::path& folder, const Clock& clock) {
   return workspace;
 }
 
-bool Workspace::in_use() const { return !holder_is_dead(folder_ / "lock"); }
+Unfinished Workspace::unfinished() const {
+  const bool elsewhere = !lock_ && !holder_is_dead(folder_ / "lock");
+  return elsewhere ? Unfinished::kRunning : Unfinished::kInterrupted;
+}
+
+std::string decision_text(Decision decision, Unfinished unfinished) {
+  const bool interrupted = decision == Decision::kRunning && unfinished == Unfinished::kInterrupted;
+  return interrupted ? "interrupted" : std::string(name(decision));
+}
 
 Result<Workspace> Workspace::open_read_only(const fs::path& folder, const Clock& clock) {
   if (!is_there(folder)) {
