@@ -15,6 +15,9 @@ import tomllib
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import traces  # noqa: E402
+
 TRACES = ROOT / "tests" / "data" / "traces"
 SAMPLES = sorted(path.name for path in TRACES.glob("*.json.gz"))
 BINARY = ""
@@ -213,13 +216,7 @@ class PlanTest(unittest.TestCase):
                          [(name, 30), ("Torch-Compiled Region: 0/0", 10)])
 
     def test_a_site_that_is_all_of_the_time_has_no_ceiling(self):
-        name, correlation = "aten::mm", {"correlation": 1}
-        shapes = {"Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "Input Strides": [[64, 1], [64, 1]]}
-        events = [("cpu_op", name, 1, 10, 20, shapes), ("cuda_runtime", "cudaLaunchKernel", 1, 15, 5, correlation),
-                  ("kernel", "gemm", 0, 40, 30, correlation)]
-        trace = {"traceEvents": [{"ph": "X", "cat": category, "name": text, "pid": place, "tid": place, "ts": ts, "dur": dur,
-                                  "args": args} for category, text, place, ts, dur, args in events]}
-        plan = self.plan(self.write(trace))
+        plan = self.plan(self.write(traces.trace(("aten::mm", [[64, 64], [64, 64]], {}, 30))))
         [site] = plan["sites"]
         self.assertEqual((site["share"], site["ceiling"], site["calls"]), (1, None, 1))
         self.assertIsInstance(site["calls"], int)

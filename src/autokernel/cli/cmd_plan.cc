@@ -63,7 +63,7 @@ std::string sites_table(const plan::Plan& plan, std::size_t top) {
                                     optional_text(ratio, 1),
                                     site.bound,
                                     std::isfinite(site.ceiling) ? fmt::format("{:.2f}x", site.ceiling) : "any"};
-    if (placed) row.push_back(shortened(plan::modules_text(site.places)));
+    if (placed) row.push_back(site.places.empty() ? "-" : shortened(plan::modules_text(site.places)));
     table.add_row(std::move(row));
   }
   return table.plain();
