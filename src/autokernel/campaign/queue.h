@@ -33,7 +33,7 @@ struct Reached {
   std::size_t reverts = 0;  ///< in a row, since the last kept one
   double hours = 0;
   std::optional<std::size_t> unfinished;  ///< trials of a search that has no decision yet, or never got one
-  double speedup = 1;  ///< of the incumbent over the start: the confirmed ratios' product
+  double speedup = 1;                     ///< of the incumbent over the start: the confirmed ratios' product
   std::optional<double> start_us, best_us;  ///< the objective; best is start / speedup, free of drift
   std::optional<double> floor_us, baseline_us;
   std::optional<double> incumbent_us;  ///< the objective of the incumbent as its full verdict measured it

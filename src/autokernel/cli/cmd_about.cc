@@ -140,14 +140,15 @@ Finding check_python(Session& session) {
   const std::string with_torch = fmt::format("{}, PyTorch {}", found, python->torch);
   if (!python->why_not.empty())
     return optional(fmt::format("{}, broken: {}", with_torch, python->why_not), another);
-  const std::string all = python->cuda.empty() ? with_torch + " without CUDA"
-                          : python->gpu.empty()
-                              ? fmt::format("{} with CUDA {}, sees no GPU", with_torch, python->cuda)
-                              : fmt::format("{} with CUDA {}, sees {}", with_torch, python->cuda, python->gpu);
+  const std::string all =
+      python->cuda.empty()  ? with_torch + " without CUDA"
+      : python->gpu.empty() ? fmt::format("{} with CUDA {}, sees no GPU", with_torch, python->cuda)
+                            : fmt::format("{} with CUDA {}, sees {}", with_torch, python->cuda, python->gpu);
   if (!cuda::driver_present() || !python->gpu.empty()) return {Finding::State::kOk, kWhat, all, ""};
-  return optional(all,
-                  "models are profiled on the CPU, and kernels are not compared with PyTorch: install a PyTorch "
-                  "that fits the driver, or name another interpreter with --python");
+  return optional(
+      all,
+      "models are profiled on the CPU, and kernels are not compared with PyTorch: install a PyTorch "
+      "that fits the driver, or name another interpreter with --python");
 }
 
 Finding check_writable(const char* what, const std::filesystem::path& folder, const char* remedy) {

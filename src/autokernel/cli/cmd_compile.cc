@@ -62,8 +62,7 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
   AK_TRY(made, make_compiler(session, options.arch));
   AK_TRY(loaded, load_kernel(session, options.file, options.target, made.device, Purpose::kCompile));
   AK_TRY(config, kernel::config_with(loaded.file, options.set));
-  if (loaded.reference && options.set.empty())
-    config = harness::reference_config(loaded.file, made.device);
+  if (loaded.reference && options.set.empty()) config = harness::reference_config(loaded.file, made.device);
   if (!loaded.file.supports_arch(options.arch)) {
     return usage_error(
         "--arch {}: {} declares the targets it can be compiled for (`arch`), and this is none of them",
@@ -76,8 +75,7 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
   AK_TRY(family, registry->find(loaded.target.op));
   const kernel::Signature signature =
       loaded.reference ? harness::reference_signature(*family) : harness::signature_of(*family);
-  AK_TRY(source,
-         kernel::make_source(loaded.file, config, problem, signature, made.device, Build::kTimed));
+  AK_TRY(source, kernel::make_source(loaded.file, config, problem, signature, made.device, Build::kTimed));
   source.arch = options.arch;
   AK_TRY(outcome, made.compiler->compile(source));
   if (!outcome.binary) {

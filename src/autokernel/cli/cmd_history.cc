@@ -37,6 +37,10 @@ Json experiment_json(const Experiment& each, const ledger::Workspace& workspace)
   return json;
 }
 
+bool any_compared(const std::vector<Trial>& trials) {
+  return std::any_of(trials.begin(), trials.end(), [](const Trial& each) { return each.versus.has_value(); });
+}
+
 /// `against`: number of the experiment whose kernel was timed beside each trial; 0: none was.
 std::string trials_table(const std::vector<Trial>& trials, std::int64_t against) {
   using Align = TextTable::Align;
@@ -50,10 +54,10 @@ std::string trials_table(const std::vector<Trial>& trials, std::int64_t against)
          trial.versus ? fmt::format("{:.3f}x", trial.versus->ratio) : "-",
          trial.failure ? fmt::format("{} ({})", name(trial.failure->kind), trial.failure->check) : "pass"});
   }
-  const bool compared = std::any_of(trials.begin(), trials.end(), [](const Trial& each) { return each.versus; });
-  if (!compared) return table.plain();
+  if (!any_compared(trials)) return table.plain();
   return fmt::format(
-      "{}\n{}: the time of what {} left over this config's, both timed in the same rounds; above 1 this is the "
+      "{}\n{}: the time of what {} left over this config's, both timed in the same rounds; above 1 this is "
+      "the "
       "faster one\n",
       table.plain(), ratio, against > 0 ? fmt::format("experiment {}", against) : "was there");
 }
@@ -141,14 +145,15 @@ Result<int> run_show(Session& session, const HistoryOptions& options) {
   AK_TRY(trials, workspace.ledger().trials(experiment.id));
   AK_TRY(context, workspace.ledger().context(experiment.id));
   AK_TRY(before, workspace.ledger().incumbent_before(experiment));
-  const std::int64_t against = before ? before->id : 0;
+  const bool compared = experiment.confirmation || any_compared(trials);
+  const std::int64_t against = before && compared ? before->id : 0;
   const std::optional<std::string> diff = change_of(session, workspace, experiment);
   if (session.options().json) {
     Json json = experiment_json(experiment, workspace);
     json["schema"] = 1;
     json["device"] = {{"kind", context.device.kind}, {"name", context.device.name}};
     json["compiler"] = context.compiler;
-    json["measured_against"] = before ? Json(against) : Json();
+    json["measured_against"] = against > 0 ? Json(against) : Json();
     json["diff"] = diff ? Json(*diff) : Json();
     Json rows = Json::array();
     for (const Trial& trial : trials) {

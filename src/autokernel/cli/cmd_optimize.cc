@@ -64,15 +64,14 @@ std::string queue_table(const std::vector<QueuedTarget>& targets, const std::vec
   return table.plain();
 }
 
-/// "the budget is spent (2 of 3 targets were not begun)"
+/// "the budget is spent; not begun: 2 of 3 targets"
 std::string stop_text(const campaign::OptimizeResult& result) {
   const auto untouched = std::count_if(result.targets.begin(), result.targets.end(), [](const auto& each) {
     return !each.error && !each.start_failure && !each.state.reached.unfinished &&
            each.state.reached.experiments == 0;
   });
   if (untouched == 0) return result.stop_reason;
-  return fmt::format("{} ({} of {} targets were not begun)", result.stop_reason, untouched,
-                     result.targets.size());
+  return fmt::format("{}; not begun: {} of {} targets", result.stop_reason, untouched, result.targets.size());
 }
 
 Json device_json(const std::optional<DeviceInfo>& device) {
@@ -90,11 +89,13 @@ std::string optimize_text(const campaign::OptimizeResult& result, const report::
   std::vector<std::string> states;
   for (const OptimizedTarget& each : result.targets) {
     targets.push_back(each.state);
-    states.push_back(each.error || each.start_failure ? failure_of(each) : state_of(each.state, {}, ledger::Unfinished::kInterrupted));
+    states.push_back(each.error || each.start_failure
+                         ? failure_of(each)
+                         : state_of(each.state, {}, ledger::Unfinished::kInterrupted));
   }
-  std::string text = fmt::format("device: {} ({})\nstopped: {}\n\n{}\n", result.device.name,
-                                 result.device.kind, stop_text(result),
-                                 queue_table(targets, states, result.device.kind == "cpu"));
+  std::string text =
+      fmt::format("device: {} ({})\nstopped: {}\n\n{}\n", result.device.name, result.device.kind,
+                  stop_text(result), queue_table(targets, states, result.device.kind == "cpu"));
   for (const OptimizedTarget& each : result.targets) {
     if (each.kernel_path.empty()) continue;
     std::string failed;
@@ -291,7 +292,8 @@ Result<int> run_next(Session& session, const CampaignOptions& options) {
     return 0;
   }
   session.print(fmt::format(
-      "target: {}\nkernel: {}\nproblem: {}\nshare: {:.1f} % of the model's device time\nreverts: {} in a row\nedited: {}\nthen: {}\n",
+      "target: {}\nkernel: {}\nproblem: {}\nshare: {:.1f} % of the model's device time\nreverts: {} in a "
+      "row\nedited: {}\nthen: {}\n",
       next->entry.id, kernel, next->entry.label, 100 * next->entry.model_share, next->reached.reverts,
       edited ? "yes" : "no",
       edited ? record

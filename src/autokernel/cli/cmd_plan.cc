@@ -52,17 +52,18 @@ std::string sites_table(const plan::Plan& plan, std::size_t top) {
     if (top-- == 0) break;
     std::optional<double> ratio;
     if (site.floor_us && *site.floor_us > 0) ratio = site.time_us / *site.floor_us;
-    std::vector<std::string> row = {site.priority > 0 ? std::to_string(site.priority) : "-",
-                                    site.id,
-                                    site.problem.label(),
-                                    fmt::format("{:.0f}", site.calls),
-                                    fmt::format("{:.1f}", site.time_us),
-                                    percent(site.share),
-                                    percent(site.cumulative_share),
-                                    optional_text(site.floor_us, 1),
-                                    optional_text(ratio, 1),
-                                    site.bound,
-                                    std::isfinite(site.ceiling) ? fmt::format("{:.2f}x", site.ceiling) : "any"};
+    std::vector<std::string> row = {
+        site.priority > 0 ? std::to_string(site.priority) : "-",
+        site.id,
+        site.problem.label(),
+        fmt::format("{:.0f}", site.calls),
+        fmt::format("{:.1f}", site.time_us),
+        percent(site.share),
+        percent(site.cumulative_share),
+        optional_text(site.floor_us, 1),
+        optional_text(ratio, 1),
+        site.bound,
+        std::isfinite(site.ceiling) ? fmt::format("{:.2f}x", site.ceiling) : "any"};
     if (placed) row.push_back(site.places.empty() ? "-" : shortened(plan::modules_text(site.places)));
     table.add_row(std::move(row));
   }

@@ -74,7 +74,8 @@ Result<campaign::RecordRequest> make_request(Session& session, const ledger::Wor
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     return usage_error(
-        "{} is missing, and nothing was measured of it that could be put there: `autokernel extract` makes it "
+        "{} is missing, and nothing was measured of it that could be put there: `autokernel extract` makes "
+        "it "
         "again for a target of the plan, `autokernel tune FILE` for another",
         path.string());
   }
@@ -118,11 +119,11 @@ std::string record_text(const campaign::RecordResult& result, const ledger::Work
                     result.failure->check, result.failure->message, where_explained(*result.failure));
   }
   if (result.comparison) {
-    out +=
-        fmt::format("before: {}  (experiment {}{})\nedited: {}\nspeedup: {:.3f}x (95 % CI {:.3f} to {:.3f})\n",
-                    format_us(result.comparison->incumbent.median_us), result.start_experiment, of,
-                    format_us(result.time.median_us), result.comparison->ratio, result.comparison->ci_low,
-                    result.comparison->ci_high);
+    out += fmt::format(
+        "before: {}  (experiment {}{})\nedited: {}\nspeedup: {:.3f}x (95 % CI {:.3f} to {:.3f})\n",
+        format_us(result.comparison->incumbent.median_us), result.start_experiment, of,
+        format_us(result.time.median_us), result.comparison->ratio, result.comparison->ci_low,
+        result.comparison->ci_high);
   }
   out += fmt::format("reason: {}\n", result.summary);
   if (is_kept(result)) return out;

@@ -34,8 +34,9 @@ std::string tune_text(const campaign::TuneResult& result, const std::string& fil
   for (const auto& [kind, count] : result.failed) out += fmt::format("failed_{}: {}\n", kind, count);
   out += fmt::format("stopped: {}\n", result.stop_reason);
   const std::string scope = objective_scope(target);
-  out += fmt::format("start: {}  {}  (experiment {}{}{})\n", format_us(result.start_time.median_us),
-                     result.start_config.to_string(), result.start_experiment, scope.empty() ? "" : ", ", scope);
+  out +=
+      fmt::format("start: {}  {}  (experiment {}{}{})\n", format_us(result.start_time.median_us),
+                  result.start_config.to_string(), result.start_experiment, scope.empty() ? "" : ", ", scope);
   if (result.contender && result.decision != Decision::kKept) {
     out += fmt::format("contender: {}  (not kept: the start stays)\n", result.contender->to_string());
   } else {

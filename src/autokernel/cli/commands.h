@@ -169,8 +169,8 @@ struct LoadedKernel {
   Target target;
   bool reference = false;  ///< it is a reference.cu
 };
-/// kCompile: a reference.cu will do too. kRead: nothing is going to be measured, so that sizes that a rehearsal
-/// reduces are not announced.
+/// kCompile: a reference.cu will do too. kRead: nothing is going to be measured, so that sizes that a
+/// rehearsal reduces are not announced.
 enum class Purpose { kMeasure, kCompile, kRead };
 /// Says that a smaller problem stands for a target's on this device; once a command.
 void announce_rehearsal(Session& session, const std::string& problem, const std::string& stand_in);

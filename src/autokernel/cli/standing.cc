@@ -38,12 +38,12 @@ void append(std::string& text, const std::string& more) {
 std::string outcome_of(const campaign::QueuedTarget& target, ledger::Unfinished unfinished) {
   const campaign::Reached& reached = target.reached;
   const bool searched = reached.searches > 0 || reached.last != Decision::kStart;
-  std::string text = reached.speedup > 1                ? "kept"
-                     : reached.start_us && searched     ? "the starter stays"
-                     : reached.start_us                 ? "only the starter was measured"
-                     : reached.experiments > 0          ? reached.last_description
-                     : reached.unfinished               ? ""
-                                                        : "not begun";
+  std::string text = reached.speedup > 1            ? "kept"
+                     : reached.start_us && searched ? "the starter stays"
+                     : reached.start_us             ? "only the starter was measured"
+                     : reached.experiments > 0      ? reached.last_description
+                     : reached.unfinished           ? ""
+                                                    : "not begun";
   append(text, unfinished_text(reached, unfinished));
   if (target.moved_on) append(text, "left: " + *target.moved_on);
   return text;
@@ -213,9 +213,9 @@ report::BuildOptions report_options(Session& session, const ledger::Workspace& w
 std::string state_of(const campaign::QueuedTarget& target, const std::set<std::string>& edited,
                      ledger::Unfinished unfinished) {
   const campaign::Reached& reached = target.reached;
-  std::string state = target.moved_on                                   ? *target.moved_on
-                      : reached.unfinished                              ? ""
-                      : reached.experiments == 0                        ? "not begun"
+  std::string state = target.moved_on            ? *target.moved_on
+                      : reached.unfinished       ? ""
+                      : reached.experiments == 0 ? "not begun"
                       : reached.searches == 0 && reached.reverts == 0 && reached.speedup == 1
                           ? "open: only the start was measured"
                           : "open";

@@ -184,7 +184,8 @@ Result<LoadedKernel> load_kernel(Session& session, const std::string& path, cons
   const bool reference = harness::is_reference(file, *family);
   if (reference && purpose != Purpose::kCompile) {
     return usage_error(
-        "{}: it is a reference of {}: kernels are judged against it, and it is judged by nothing. `autokernel "
+        "{}: it is a reference of {}: kernels are judged against it, and it is judged by nothing. "
+        "`autokernel "
         "compile` compiles it; `autokernel ops check DIR` checks the one of a family's folder",
         path, op);
   }

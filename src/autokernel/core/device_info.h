@@ -37,7 +37,8 @@ struct DeviceInfo {
       1;  ///< threads a block for trusted kernels that loop over a row: 1 on the CPU
 };
 
-/// What --device and the setting `device` name: "auto", "cpu", "cuda" (the first GPU) or "cuda:2" (the third).
+/// What --device and the setting `device` name: "auto", "cpu", "cuda" (the first GPU) or "cuda:2" (the
+/// third).
 struct DeviceName {
   std::string kind;  ///< "auto", "cpu", "cuda"
   int ordinal = 0;   ///< of a GPU

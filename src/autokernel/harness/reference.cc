@@ -12,8 +12,8 @@ Result<device::TensorMap> no_tensor_maps(const std::string& name) {
 
 Result<Source> source_of(const kernel::KernelFile& file, const op::Family& family, const Problem& problem,
                          const DeviceInfo& device, Build build) {
-  return kernel::make_source(file, reference_config(file, device), problem, reference_signature(family), device,
-                             build);
+  return kernel::make_source(file, reference_config(file, device), problem, reference_signature(family),
+                             device, build);
 }
 
 }  // namespace
@@ -50,8 +50,8 @@ Result<std::vector<device::Step>> References::steps(const op::Family& family, co
                         trusted_ == Trusted::kYes ? device::Trust::kTrusted : device::Trust::kCandidate));
     module = modules_.emplace(key, std::move(loaded)).first;
   }
-  AK_TRY(plan, kernel::make_plan(file, reference_config(file, device_.info()), problem, reference_signature(family),
-                                 device_.info()));
+  AK_TRY(plan, kernel::make_plan(file, reference_config(file, device_.info()), problem,
+                                 reference_signature(family), device_.info()));
   AK_TRY(steps, truth.prepare_workspaces(device_, plan));
   for (const LaunchStep& step : plan.steps) {
     if (wanted == Wanted::kReference && step.entry.starts_with("contract")) continue;

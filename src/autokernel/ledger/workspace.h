@@ -39,7 +39,8 @@ struct RepairLog {
   std::vector<std::string> actions;  ///< for people, e.g. "branch autokernel/tune moved to experiment 7"
 };
 
-/// What became of an experiment that has no decision: a run that is going on has it in its hands, or none does.
+/// What became of an experiment that has no decision: a run that is going on has it in its hands, or none
+/// does.
 enum class Unfinished { kRunning, kInterrupted };
 /// Its decision; of one without, "running" or "interrupted".
 std::string decision_text(Decision decision, Unfinished unfinished);

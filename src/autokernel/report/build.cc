@@ -319,13 +319,15 @@ std::string TargetReport::headline() const {
 
 std::string TargetReport::unfinished_line() const {
   std::string numbers;
-  for (const std::int64_t each : unfinished) numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", each);
+  for (const std::int64_t each : unfinished)
+    numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", each);
   if (numbers.empty()) return "";
   return why_unfinished == ledger::Unfinished::kRunning
              ? fmt::format("experiment {} is still running", numbers)
-             : fmt::format("experiment {} was interrupted: it has no decision yet, and the same command goes on "
-                           "with it",
-                           numbers);
+             : fmt::format(
+                   "experiment {} was interrupted: it has no decision yet, and the same command goes on "
+                   "with it",
+                   numbers);
 }
 
 Result<Report> build(const ledger::Ledger& ledger, const BuildOptions& options) {

@@ -53,7 +53,8 @@ std::string cards(const TargetReport& target) {
     html +=
         card(ratio_text(target.confirmation->ratio),
              fmt::format("the speed of {}, confirmed (95 % CI {} to {})",
-                         target.before == "start" ? "the start" : target.before, number_text(target.confirmation->ci_low), number_text(target.confirmation->ci_high)),
+                         target.before == "start" ? "the start" : target.before,
+                         number_text(target.confirmation->ci_low), number_text(target.confirmation->ci_high)),
              "card good");
   }
   html += card(optional_text(target.start_us), target.before + target.scope_note());

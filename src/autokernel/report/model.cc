@@ -69,8 +69,8 @@ Table site_table(const ModelReport& model) {
   constexpr std::ptrdiff_t kOurs = 5;  // the columns from here on are of our kernels
   const bool reduced = std::any_of(model.sites.begin(), model.sites.end(),
                                    [](const SiteRow& row) { return !row.reduced.empty(); });
-  Table table{{"site", "problem", "calls", "all calls in the model", "share", "starter, a call", "best, a call",
-               "start / best", "trials", "spent", "became"},
+  Table table{{"site", "problem", "calls", "all calls in the model", "share", "starter, a call",
+               "best, a call", "start / best", "trials", "spent", "became"},
               {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
                Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft},
               {}};

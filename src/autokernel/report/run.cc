@@ -32,7 +32,8 @@ void take_start(Run& run, const Run& start) {
   run.start_config = start.experiment.best_config;
   if (start.experiment.id != run.experiment.id) run.before = start.experiment;
   for (const MeasuredConfig& config : start.configs) {
-    if (run.start_config && config.config != *run.start_config) continue;  // tried by a search that kept another
+    if (run.start_config && config.config != *run.start_config)
+      continue;  // tried by a search that kept another
     for (const ledger::TrialRecord& record : config.records) {
       const Trial& trial = record.trial;
       if (trial.passed && trial.time && run.calls.contains(trial.problem_id))

@@ -39,9 +39,10 @@ Table problem_table(const TargetReport& target) {
   const bool baseline = has(&ProblemRow::baseline_us);
   const bool rehearsal = std::any_of(target.problems.begin(), target.problems.end(),
                                      [](const ProblemRow& row) { return !row.stands_for.empty(); });
-  Table table{{"problem", "calls", target.before + ", a call", "best, a call (95 % CI)", "speedup", "GB/s", "memory"},
-              {kLeft, kRight, kRight, kRight, kRight, kRight, kRight},
-              {}};
+  Table table{
+      {"problem", "calls", target.before + ", a call", "best, a call (95 % CI)", "speedup", "GB/s", "memory"},
+      {kLeft, kRight, kRight, kRight, kRight, kRight, kRight},
+      {}};
   if (rehearsal) {
     table.header.insert(table.header.begin() + 1, "reduced from");
     table.align.insert(table.align.begin() + 1, kLeft);
@@ -95,8 +96,8 @@ Table failure_table(const TargetReport& target) {
 }
 
 Table experiment_table(const TargetReport& target) {
-  Table table{{"experiment", "decision", target.scope.empty() ? "time" : "calls x time", "confirmed speedup", "configs", "failed", "by", "date",
-               "commit", "description"},
+  Table table{{"experiment", "decision", target.scope.empty() ? "time" : "calls x time", "confirmed speedup",
+               "configs", "failed", "by", "date", "commit", "description"},
               {kRight, kLeft, kRight, kRight, kRight, kRight, kLeft, kLeft, kLeft, kLeft},
               {}};
   for (const ExperimentRow& row : target.experiments) {
@@ -111,7 +112,8 @@ Table experiment_table(const TargetReport& target) {
 
 std::string caption(const TargetReport& target) {
   std::string text = fmt::format(
-      "Medians of one call and 95 % interval; speedup is free of clock drift (paired rounds with {}). Measured on "
+      "Medians of one call and 95 % interval; speedup is free of clock drift (paired rounds with {}). "
+      "Measured on "
       "{}.",
       target.before == "start" ? "the start" : target.before, target.facts.line());
   if (target.facts.device_kind == "cpu") text += " These are CPU timings: they say nothing about a GPU.";

@@ -116,8 +116,9 @@ TEST_F(ModelReportTest, AnInterruptedSearchDoesNotReadAsOneThatFoundNothing) {
   add(Decision::kStart, 22);
   EXPECT_EQ(made().sites.at(0).verdict, "only the starter was measured");
   begin_search();
-  EXPECT_EQ(made().sites.at(0).verdict,
-            "only the starter was measured; a search was interrupted after 0 trials, the same command goes on");
+  EXPECT_EQ(
+      made().sites.at(0).verdict,
+      "only the starter was measured; a search was interrupted after 0 trials, the same command goes on");
 }
 
 TEST_F(ModelReportTest, WithoutPyTorchsTimesNothingIsProjected) {

@@ -52,7 +52,8 @@ TEST(DeviceNames, ChooseADeviceByKindAndNumber) {
   EXPECT_EQ(parse_device_name("cuda")->ordinal, 0);
   EXPECT_EQ(parse_device_name("cuda:12")->kind, "cuda");
   EXPECT_EQ(parse_device_name("cuda:12")->ordinal, 12);
-  for (const char* name : {"", "foo", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", "cuda1", "cpu:0", "cuda:99999999999"})
+  for (const char* name :
+       {"", "foo", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", "cuda1", "cpu:0", "cuda:99999999999"})
     EXPECT_FALSE(parse_device_name(name)) << name;
 }
 

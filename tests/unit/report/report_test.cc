@@ -107,7 +107,8 @@ TEST_F(ReportTest, AnExperimentWithoutADecisionIsNamed) {
   for (const std::string& text : {terminal(interrupted), markdown(interrupted), html(interrupted)}) {
     EXPECT_THAT(text, HasSubstr("experiment 3 was interrupted: it has no decision yet"));
   }
-  const auto running = build(workspace.ledger(), {.target = "", .tag = "", .unfinished = ledger::Unfinished::kRunning});
+  const auto running =
+      build(workspace.ledger(), {.target = "", .tag = "", .unfinished = ledger::Unfinished::kRunning});
   ASSERT_TRUE(running);
   EXPECT_THAT(terminal(*running), HasSubstr("experiment 3 is still running"));
   EXPECT_THAT(terminal(report_of(workspace)), Not(HasSubstr("running")));
