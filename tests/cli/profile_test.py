@@ -229,8 +229,8 @@ class ProfileTest(unittest.TestCase):
         self.assertRegex(table, r"(?m)  -$")  # of the backward pass
         function = self.folder / "function.py"
         function.write_text("import torch\ndef build(device, dtype): return (lambda x: x @ x), (torch.ones(8, 8),)")
-        plan, _, said = self.plan(function, "--no-graph")
-        self.assertEqual([site["places"] for site in plan["sites"]], [[]])
+        alone, _, said = self.plan(function, "--no-graph")
+        self.assertEqual([site["places"] for site in alone["sites"]], [[]])
         self.assertIn("no column `in`: the model is a function", said)
         self.assertGreater(self.calls(plan)["matmul"], 2)
         self.assertEqual(record["mode"], "training")

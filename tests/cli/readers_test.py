@@ -157,6 +157,9 @@ class ReadersTest(unittest.TestCase):
                 done = self.call(*command, "--device", device, code=2)
                 self.assertIn(f"--device: device `{device}`: expected auto, cpu or cuda, or cuda:N", done.stderr)
                 self.assertEqual(done.stdout, "")
+        for command in ("profile", "optimize"):
+            done = self.call(command, "x.py", "--torch-device", "foo", code=2)
+            self.assertIn("--torch-device: device `foo`: expected auto, cpu or cuda", done.stderr)
         done = subprocess.run([BINARY, "config"], env=dict(self.environment, AUTOKERNEL_DEVICE="foo"), capture_output=True,
                               text=True)
         self.assertEqual(done.returncode, 2)

@@ -267,11 +267,14 @@ void add_workers(CLI::App& app, Parsed& parsed) {
   }
 }
 
-/// A misspelt --device is refused by every command, also by those that measure nothing.
+/// A misspelt device is refused by every command, also by those that measure nothing.
 Result<int> run_checked(const Parsed& parsed, Session& session) {
-  if (!parsed.global.device.empty()) {
-    Result<DeviceName> device = parse_device_name(parsed.global.device);
-    if (!device) return tl::unexpected(std::move(device).error().with_context("--device"));
+  for (const auto& [option, text] : {std::pair("--device", &parsed.global.device),
+                                     std::pair("--torch-device", &parsed.profile.model.torch_device),
+                                     std::pair("--torch-device", &parsed.optimize.model.torch_device)}) {
+    if (text->empty()) continue;
+    Result<DeviceName> device = parse_device_name(*text);
+    if (!device) return tl::unexpected(std::move(device).error().with_context(option));
   }
   return parsed.run(session);
 }
