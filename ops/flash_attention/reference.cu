@@ -16,19 +16,22 @@ bytes = "4 * B * HQ * LQ"
 entry = "reference_highest"
 grid = ["B * HQ * ceil_div(LQ, BLOCK > 1 ? 64 : 4)"]
 block = ["BLOCK"]
-args = ["q", "k", "mask", "highest", "seen", "HQ", "HKV", "LQ", "LK", "D", "scale"]
+args = ["q", "k", "mask", "highest", "seen", "HQ", "HKV", "LQ", "LK", "D",
+        "CAUSAL", "HAS_MASK", "MASK_BATCH", "MASK_HEADS", "scale"]
 [[launch]]
 entry = "reference"
 grid = ["B * HQ * ceil_div(LQ, BLOCK > 1 ? 64 : 4) * ceil_div(D, 64)"]
 block = ["BLOCK"]
 shared_bytes = "BLOCK > 1 ? 86016 : 4096"
-args = ["q", "k", "v", "mask", "highest", "seen", "o_r", "o_S", "o_I0", "HQ", "HKV", "LQ", "LK", "D", "scale"]
+args = ["q", "k", "v", "mask", "highest", "seen", "o_r", "o_S", "o_I0", "HQ", "HKV", "LQ", "LK", "D",
+        "CAUSAL", "HAS_MASK", "MASK_BATCH", "MASK_HEADS", "scale"]
 [[launch]]
 entry = "contract"
 grid = ["B * HQ * ceil_div(LQ, BLOCK > 1 ? 64 : 4) * ceil_div(D, 64)"]
 block = ["BLOCK"]
 shared_bytes = "BLOCK > 1 ? 86016 : 4096"
-args = ["q", "k", "v", "mask", "highest", "o", "HQ", "HKV", "LQ", "LK", "D", "scale"]
+args = ["q", "k", "v", "mask", "highest", "o", "HQ", "HKV", "LQ", "LK", "D",
+        "CAUSAL", "HAS_MASK", "MASK_BATCH", "MASK_HEADS", "scale"]
 */
 #include "autokernel/device/convert.cuh"
 #include "autokernel/device/tile_sums.cuh"
@@ -38,22 +41,23 @@ constexpr int kGroups = 64 / ak::kTile;
 
 struct Sizes {
   int HQ, HKV, LQ, LK, D;
+  int causal, has_mask, mask_batch, mask_heads;  // flags
 };
 
 // One head: its keys, its values and a tile of its queries.
 struct Head {
-  int LQ, LK, D;
+  int LQ, LK, D, causal;
   const scalar_t* q;  // of all queries of the head
   const scalar_t* k;
   const scalar_t* v;
-  const scalar_t* mask;  // of all queries of the head
+  const scalar_t* mask;  // of all queries of the head; null: there is none
   long long row;         // of the head's first query in the output
   int query;             // the tile's first
 
-  // What a query sees of the keys, from the first on, as far as CAUSAL says.
+  // What a query sees of the keys, from the first on, as far as the flag CAUSAL says.
   __device__ int keys(int i) const {
     if (query + i >= LQ) return 0;
-    const int limit = CAUSAL == 0 ? LK : query + i + 1 + (CAUSAL == 2 ? LK - LQ : 0);
+    const int limit = causal == 0 ? LK : query + i + 1 + (causal == 2 ? LK - LQ : 0);
     return limit < LK ? limit : LK;
   }
   // Of the tile's last query: no tile of keys from here on is seen.
@@ -65,37 +69,41 @@ struct Head {
   __device__ float value_at(int key, int d) const {
     return key < LK && d < D ? ak::to_float(v[(long long)key * D + d]) : 0.0f;
   }
-  // The logit of a key that is seen, after scale and mask; else -infinity.
+  // The logit of a key that is seen, scale q k and the mask added; else -infinity.
   template <class Real>
-  __device__ Real logit(int i, int key, Real scaled) const {
+  __device__ Real logit(int i, int key, Real scale, Real product) const {
     if (key >= keys(i)) return -ak::infinity();
-#if HAS_MASK
-    scaled += (Real)ak::to_float(mask[(long long)(query + i) * LK + key]);
-#endif
-    return scaled;
+    if (mask == nullptr) return scale * product;
+    return fma(scale, product, (Real)ak::to_float(mask[(long long)(query + i) * LK + key]));
   }
 };
 
-static __device__ Head head_of(int index, const scalar_t* q, const scalar_t* k, const scalar_t* v,
-                               const scalar_t* mask, const Sizes& z) {
+static __device__ Head head_of(int index, const scalar_t* q, const scalar_t* k, const scalar_t* v, const scalar_t* mask,
+                               const Sizes& z) {
   const int tiles = (z.LQ + ak::kTile - 1) / ak::kTile, head = index / tiles;
-  const long long in_batch = head % z.HQ, batch = head / z.HQ, kv = batch * z.HKV + in_batch / (z.HQ / z.HKV);
-  Head h = {z.LQ, z.LK, z.D, q + (long long)head * z.LQ * z.D, k + kv * z.LK * z.D, v + kv * z.LK * z.D, mask,
-            (long long)head * z.LQ, index % tiles * ak::kTile};
-#if HAS_MASK
-  h.mask += ((MASK_BATCH ? batch : 0) * (MASK_HEADS ? z.HQ : 1) + (MASK_HEADS ? in_batch : 0)) * z.LQ * z.LK;
-#endif
-  return h;
+  const int in_batch = head % z.HQ, batch = head / z.HQ;
+  const long long kv = (long long)batch * z.HKV + in_batch / (z.HQ / z.HKV);
+  const long long of_mask = (long long)(z.mask_batch ? batch : 0) * (z.mask_heads ? z.HQ : 1) + (z.mask_heads ? in_batch : 0);
+  return {z.LQ,
+          z.LK,
+          z.D,
+          z.causal,
+          q + (long long)head * z.LQ * z.D,
+          k + kv * z.LK * z.D,
+          v + kv * z.LK * z.D,
+          z.has_mask ? mask + of_mask * z.LQ * z.LK : nullptr,
+          (long long)head * z.LQ,
+          index % tiles * ak::kTile};
 }
 
 static __device__ void scores(ak::Sums<0>& sums, ak::Stage<0>& stage, const Head& h, int first) {
-  ak::accumulate<true, true>(
-      sums, stage, h.D, [&](int i, int d) { return ak::single(h.query_at(i, d)); },
+  ak::accumulate(
+      sums, stage, h.D, true, [&](int i, int d) { return ak::single(h.query_at(i, d)); }, true,
       [&](int j, int d) { return ak::single(h.key_at(first + j, d)); });
 }
 static __device__ void scores(ak::Sums<1>& sums, ak::Stage<1>& stage, const Head& h, int first) {
-  ak::accumulate<true, true>(
-      sums, stage, h.D, [&](int i, int d) { return ak::exact(h.query_at(i, d)); },
+  ak::accumulate(
+      sums, stage, h.D, true, [&](int i, int d) { return ak::exact(h.query_at(i, d)); }, true,
       [&](int j, int d) { return ak::exact(h.key_at(first + j, d)); });
 }
 
@@ -110,6 +118,7 @@ static __device__ void across_row(T (&values)[ak::kRowsEach], Parts<T>& parts, c
   ak::tile_barrier();
   for (int i = 0; i < ak::kRowsEach; ++i) {
     T all = parts[ak::tile_row(i)][0];
+#pragma unroll 1
     for (int k = 1; k < ak::kRowThreads; ++k) all = combine(all, parts[ak::tile_row(i)][k]);
     values[i] = all;
   }
@@ -118,11 +127,13 @@ static __device__ void across_row(T (&values)[ak::kRowsEach], Parts<T>& parts, c
 
 // The fp64 result does not depend on what is subtracted from the logits, so that fp32 will do for it.
 extern "C" __global__ void reference_highest(const scalar_t* q, const scalar_t* k, const scalar_t* mask, float* highest,
-                                             int* seen, int HQ, int HKV, int LQ, int LK, int D, float scale) {
+                                             int* seen, int HQ, int HKV, int LQ, int LK, int D, int causal,
+                                             int has_mask, int mask_batch, int mask_heads, float scale) {
   __shared__ ak::Stage<0> stage;
   __shared__ Parts<float> parts;
   __shared__ Parts<int> counts;
-  const Head h = head_of(blockIdx.x, q, k, nullptr, mask, {HQ, HKV, LQ, LK, D});
+  const Head h =
+      head_of(blockIdx.x, q, k, nullptr, mask, {HQ, HKV, LQ, LK, D, causal, has_mask, mask_batch, mask_heads});
   float best[ak::kRowsEach];
   for (float& each : best) each = -ak::infinity();
   int count[ak::kRowsEach] = {};
@@ -130,11 +141,11 @@ extern "C" __global__ void reference_highest(const scalar_t* q, const scalar_t* 
   for (int first = 0; first < keys; first += ak::kTile) {
     ak::Sums<0> sums = {};
     scores(sums, stage, h, first);
-    ak::each_sum([&](int i, int j, int row, int column) {
-      const float s = h.logit(row, first + column, scale * sums.at[i][j].single);
+    ak::each_sum(sums, [&](int i, int row, int column, const ak::Term<0>& sum) {
+      const float s = h.logit<float>(row, first + column, scale, sum.single);
       if (s == -ak::infinity()) return;  // hidden, or by the mask
-      best[i] = fmaxf(best[i], s);
-      count[i] += 1;
+      ak::at_row(best, i, [&](float& each) { each = fmaxf(each, s); });
+      ak::at_row(count, i, [](int& each) { each += 1; });
     });
   }
   across_row(best, parts, [](float a, float b) { return fmaxf(a, b); });
@@ -147,9 +158,6 @@ extern "C" __global__ void reference_highest(const scalar_t* q, const scalar_t* 
     seen[h.row + query] = count[i];
   }
 }
-
-// Not inlined, since each of a thread's weights is made by code of its own.
-static __device__ __noinline__ double weight_of(double logit) { return exp(logit); }
 
 // Weights of a tile; the stages of the two products are not in use at the same time.
 struct ReferenceTile {
@@ -165,11 +173,13 @@ static_assert(sizeof(ReferenceTile) <= (BLOCK > 1 ? 86016 : 4096), "shared_bytes
 
 extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const scalar_t* v, const scalar_t* mask,
                                      const float* highest, const int* seen, double* o_r, double* o_S, double* o_I0,
-                                     int HQ, int HKV, int LQ, int LK, int D, float scale) {
+                                     int HQ, int HKV, int LQ, int LK, int D, int causal, int has_mask, int mask_batch,
+                                     int mask_heads, float scale) {
   extern __shared__ double shared_memory[];
   ReferenceTile& tile = *(ReferenceTile*)shared_memory;
   const int chunks = (D + 63) / 64, first_column = (int)(blockIdx.x % chunks) * 64;
-  const Head h = head_of(blockIdx.x / chunks, q, k, v, mask, {HQ, HKV, LQ, LK, D});
+  const Head h =
+      head_of(blockIdx.x / chunks, q, k, v, mask, {HQ, HKV, LQ, LK, D, causal, has_mask, mask_batch, mask_heads});
   float m[ak::kRowsEach], of_keys[ak::kRowsEach];  // of_keys: sqrt of how many a query sees
   for (int i = 0; i < ak::kRowsEach; ++i) {
     const int query = h.query + ak::tile_row(i);
@@ -177,35 +187,40 @@ extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const
     of_keys[i] = query < LQ ? sqrtf((float)seen[h.row + query]) : 0.0f;
   }
   const float of_scores = sqrtf((float)D) * fabsf(scale);
-  double weights[ak::kRowsEach] = {};
+  double weights[ak::kRowsEach] = {}, spreads[ak::kRowsEach] = {};  // spreads: what fp32 may change in the weights
   ak::Sums<2> outputs[kGroups] = {};
   const int keys = h.keys_of_tile();
   for (int first = 0; first < keys; first += ak::kTile) {
     ak::Sums<1> sums = {};
     scores(sums, tile.scores, h, first);
-    // r: sum p v with p = exp(s - m); I: the squares of p v, p rounded; S: sqrt(seen) sum p |v| (1 + |s|) for the sums over
-    // keys, and sqrt(D) sum p |v| |scale| sum |q k| for scores that cancelled.
-    ak::each_sum([&](int i, int j, int row, int column) {
-      const double s = h.logit(row, first + column, scale * sums.at[i][j].exact[0]);
+    // r: sum p v / sum p with p = exp(s - m); I: the squares of p v, p rounded; S: what fp32 may change in each p, which is
+    // p (sqrt(seen) (1 + |s|) and, for scores that cancelled, sqrt(D) |scale| sum |q k|), times |v| in the one sum and |r| in
+    // the other.
+    ak::each_sum(sums, [&](int i, int row, int column, const ak::Term<1>& sum) {
+      const double s = h.logit<double>(row, first + column, scale, sum.exact[0]);
       const bool hidden = s == -ak::infinity();
-      const double weight = hidden ? 0 : weight_of(s - m[i]);
-      weights[i] += weight;
+      const double weight = hidden ? 0 : exp(s - ak::of_row(m, i));
+      const float spread =
+          hidden ? 0 : (float)weight * (ak::of_row(of_keys, i) * (1 + (float)fabs(s)) + of_scores * sum.single);
+      ak::at_row(weights, i, [&](double& each) { each += weight; });
+      ak::at_row(spreads, i, [&](double& each) { each += spread; });
       tile.weight[row][column] = hidden ? -1 : weight;
-      tile.size[row][column] = (float)weight * (of_keys[i] * (1 + (float)fabs(s)) + of_scores * sums.at[i][j].single);
+      tile.size[row][column] = spread;
     });
     ak::tile_barrier();
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
       const int columns = first_column + group * ak::kTile;
       if (BLOCK == 1 && columns >= D) break;
-      ak::accumulate<false, false>(
-          outputs[group], tile.outputs, keys - first < ak::kTile ? keys - first : ak::kTile,
+      ak::accumulate(
+          outputs[group], tile.outputs, keys - first < ak::kTile ? keys - first : ak::kTile, false,
           [&](int i, int key) {
             const double weight = tile.weight[i][key];
             if (weight < 0) return ak::Term<2>{};
             const double rounded = fmax(weight, (double)ak::smallest_normal<scalar_t>());
             return ak::Term<2>{{weight, rounded * rounded}, tile.size[i][key]};
           },
+          false,
           [&](int j, int key) {
             const double value = h.value_at(first + key, columns + j);
             return ak::Term<2>{{value, value * value}, (float)fabs(value)};
@@ -213,16 +228,18 @@ extern "C" __global__ void reference(const scalar_t* q, const scalar_t* k, const
     }
   }
   across_row(weights, tile.parts, [](double a, double b) { return a + b; });
+  across_row(spreads, tile.parts, [](double a, double b) { return a + b; });
   for (double& each : weights) each = each > 0 ? 1 / each : 0;  // a query that sees nothing gives 0
   for (int group = 0; group < kGroups; ++group) {
-    ak::each_sum([&](int i, int j, int row, int column) {
+    ak::each_sum(outputs[group], [&](int i, int row, int column, const ak::Term<2>& sum) {
       const int d = first_column + group * ak::kTile + column;
       if (h.query + row >= LQ || d >= D) return;
       const long long at = (h.row + h.query + row) * D + d;
-      const ak::Term<2>& sum = outputs[group].at[i][j];
-      o_r[at] = sum.exact[0] * weights[i];
-      o_S[at] = sum.single * weights[i];
-      o_I0[at] = sqrt(sum.exact[1]) * weights[i];
+      const double weight = ak::of_row(weights, i);
+      const double r = sum.exact[0] * weight;
+      o_r[at] = r;
+      o_S[at] = (sum.single + fabs(r) * ak::of_row(spreads, i)) * weight;
+      o_I0[at] = ak::of_many_roundings(sum.exact[1]) * weight;
     });
   }
 }
@@ -238,21 +255,22 @@ static_assert(sizeof(ContractTile) <= (BLOCK > 1 ? 86016 : 4096), "shared_bytes 
 
 extern "C" __global__ void contract(const scalar_t* q, const scalar_t* k, const scalar_t* v, const scalar_t* mask,
                                     const float* highest, scalar_t* o, int HQ, int HKV, int LQ, int LK, int D,
-                                    float scale) {
+                                    int causal, int has_mask, int mask_batch, int mask_heads, float scale) {
   extern __shared__ double shared_memory[];
   ContractTile& tile = *(ContractTile*)shared_memory;
   const int chunks = (D + 63) / 64, first_column = (int)(blockIdx.x % chunks) * 64;
-  const Head h = head_of(blockIdx.x / chunks, q, k, v, mask, {HQ, HKV, LQ, LK, D});
+  const Head h =
+      head_of(blockIdx.x / chunks, q, k, v, mask, {HQ, HKV, LQ, LK, D, causal, has_mask, mask_batch, mask_heads});
   float weights[ak::kRowsEach] = {};
   ak::Sums<0> outputs[kGroups] = {};
   const int keys = h.keys_of_tile();
   for (int first = 0; first < keys; first += ak::kTile) {
     ak::Sums<0> sums = {};
     scores(sums, tile.stage, h, first);
-    ak::each_sum([&](int i, int j, int row, int column) {
-      const float s = h.logit(row, first + column, scale * sums.at[i][j].single);
+    ak::each_sum(sums, [&](int i, int row, int column, const ak::Term<0>& sum) {
+      const float s = h.logit<float>(row, first + column, scale, sum.single);
       const float weight = s == -ak::infinity() ? 0.0f : expf(s - highest[h.row + h.query + row]);
-      weights[i] += weight;
+      ak::at_row(weights, i, [&](float& each) { each += weight; });
       tile.weight[row][column] = weight;
     });
     ak::tile_barrier();
@@ -260,19 +278,19 @@ extern "C" __global__ void contract(const scalar_t* q, const scalar_t* k, const 
     for (int group = 0; group < kGroups; ++group) {
       const int columns = first_column + group * ak::kTile;
       if (BLOCK == 1 && columns >= D) break;
-      ak::accumulate<false, false>(
-          outputs[group], tile.stage, keys - first < ak::kTile ? keys - first : ak::kTile,
-          [&](int i, int key) { return ak::single(tile.weight[i][key]); },
+      ak::accumulate(
+          outputs[group], tile.stage, keys - first < ak::kTile ? keys - first : ak::kTile, false,
+          [&](int i, int key) { return ak::single(tile.weight[i][key]); }, false,
           [&](int j, int key) { return ak::single(h.value_at(first + key, columns + j)); });
     }
   }
   across_row(weights, tile.parts, [](float a, float b) { return a + b; });
   for (int group = 0; group < kGroups; ++group) {
-    ak::each_sum([&](int i, int j, int row, int column) {
+    ak::each_sum(outputs[group], [&](int i, int row, int column, const ak::Term<0>& sum) {
       const int d = first_column + group * ak::kTile + column;
       if (h.query + row >= LQ || d >= D) return;
-      o[(h.row + h.query + row) * D + d] =
-          ak::from_float<scalar_t>(weights[i] > 0 ? outputs[group].at[i][j].single / weights[i] : 0.0f);
+      const float weight = ak::of_row(weights, i);
+      o[(h.row + h.query + row) * D + d] = ak::from_float<scalar_t>(weight > 0 ? sum.single / weight : 0.0f);
     });
   }
 }

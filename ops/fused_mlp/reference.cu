@@ -16,30 +16,30 @@ bytes = "4 * M * H"
 name = "rounded"                        # of the contract: its hidden values, in fp32
 bytes = "4 * M * H"
 [[launch]]
-entry = "reference_gate"
+entry = "reference_project"
 grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(H, BLOCK > 1 ? 64 : 4)"]
 block = ["BLOCK"]
-args = ["x", "w_gate", "hidden", "spread", "M", "D", "H"]
+args = ["x", "w_gate", "hidden", "spread", "M", "D", "H", "ACT", "0"]
 [[launch]]
-entry = "reference_up"
+entry = "reference_project"
 grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(H, BLOCK > 1 ? 64 : 4)"]
 block = ["BLOCK"]
-args = ["x", "w_up", "hidden", "spread", "M", "D", "H"]
+args = ["x", "w_up", "hidden", "spread", "M", "D", "H", "ACT", "1"]
 [[launch]]
 entry = "reference_down"
 grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(D, BLOCK > 1 ? 64 : 4)"]
 block = ["BLOCK"]
 args = ["hidden", "spread", "w_down", "y_r", "y_S", "y_I0", "M", "D", "H"]
 [[launch]]
-entry = "contract_gate"
+entry = "contract_project"
 grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(H, BLOCK > 1 ? 64 : 4)"]
 block = ["BLOCK"]
-args = ["x", "w_gate", "rounded", "M", "D", "H"]
+args = ["x", "w_gate", "rounded", "M", "D", "H", "ACT", "0"]
 [[launch]]
-entry = "contract_up"
+entry = "contract_project"
 grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(H, BLOCK > 1 ? 64 : 4)"]
 block = ["BLOCK"]
-args = ["x", "w_up", "rounded", "M", "D", "H"]
+args = ["x", "w_up", "rounded", "M", "D", "H", "ACT", "1"]
 [[launch]]
 entry = "contract_down"
 grid = ["ceil_div(M, BLOCK > 1 ? 64 : 4) * ceil_div(D, BLOCK > 1 ? 64 : 4)"]
@@ -73,64 +73,54 @@ static __device__ Tile tile(int rows, int columns, int terms) {
   return {rows, columns, terms, (int)(blockIdx.x / across) * ak::kTile, (int)(blockIdx.x % across) * ak::kTile};
 }
 
-// Not inlined, since each of a thread's values is made by code of its own.
-static __device__ __noinline__ double activated(double x) { return ak::activate<ACT>(x); }
-
-// The derivative.
-static __device__ __noinline__ double slope(double x) {
-  if (ACT == 1) return x < 0 ? 0 : 1;
-  if (ACT == 2) {
+// The derivative of an activation.
+static __device__ __noinline__ double slope(int act, double x) {
+  if (act == 1) return x < 0 ? 0 : 1;
+  if (act == 2) {
     const double root = 0.7978845608028654;  // sqrt(2 / pi)
     const double t = tanh(root * (x + 0.044715 * x * x * x));
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root * (1 + 3 * 0.044715 * x * x);
   }
-  if (ACT == 3) {
+  if (act == 3) {
     const double density = 0.3989422804014327 * exp(-0.5 * x * x);  // 1 / sqrt(2 pi)
     return 0.5 * (1 + erf(x * 0.7071067811865476)) + x * density;
   }
-  if (ACT == 4) {
+  if (act == 4) {
     const double share = 1 / (1 + exp(-x));
     return share * (1 + x * (1 - share));
   }
   return 1;
 }
 
-// x w^T in fp64, with the sums of absolute terms: finish(at, sum) gets each of them.
-template <class Finish>
-static __device__ void project(const scalar_t* x, const scalar_t* w, int M, int D, int H, const Finish& finish) {
+// x w^T in fp64, with the sums of absolute terms: first the gates, then act(gate) * up.
+extern "C" __global__ void reference_project(const scalar_t* x, const scalar_t* w, double* hidden, float* spread, int M,
+                                             int D, int H, int act, int is_up) {
   __shared__ ak::Stage<1> stage;
   const Tile t = tile(M, H, D);
   ak::Sums<1> sums = {};
-  ak::accumulate<true, true>(
-      sums, stage, D,
+  ak::accumulate(
+      sums, stage, D, true,
       [&](int i, int k) {
         long long at;
         return ak::exact(t.left(i, k, &at) ? ak::to_float(x[at]) : 0.0f);
       },
+      true,
       [&](int j, int k) {
         long long at;
         return ak::exact(t.right(j, k, &at) ? ak::to_float(w[at]) : 0.0f);
       });
-  ak::each_sum([&](int i, int j, int row, int column) {
-    if (t.has(row, column)) finish(t.output(row, column), sums.at[i][j]);
-  });
-}
-
-extern "C" __global__ void reference_gate(const scalar_t* x, const scalar_t* w_gate, double* hidden, float* spread,
-                                          int M, int D, int H) {
-  project(x, w_gate, M, D, H, [&](long long at, const ak::Term<1>& gate) {
-    hidden[at] = gate.exact[0];
-    spread[at] = gate.single;
-  });
-}
-
-extern "C" __global__ void reference_up(const scalar_t* x, const scalar_t* w_up, double* hidden, float* spread, int M,
-                                        int D, int H) {
-  project(x, w_up, M, D, H, [&](long long at, const ak::Term<1>& up) {
-    const double gate = hidden[at], opened = activated(gate);
-    double size = fabs(opened) * up.single + fabs(up.exact[0] * slope(gate)) * spread[at];
-    if (ACT == 2 || ACT == 3) size += fabs(gate * up.exact[0]);  // 1 + tanh, 1 + erf cancel in the left tail
-    hidden[at] = opened * up.exact[0];
+  ak::each_sum(sums, [&](int, int row, int column, const ak::Term<1>& sum) {
+    if (!t.has(row, column)) return;
+    const long long at = t.output(row, column);
+    if (!is_up) {
+      hidden[at] = sum.exact[0];
+      spread[at] = sum.single;
+      return;
+    }
+    const double gate = hidden[at], opened = ak::activate(act, gate);
+    double size = fabs(opened) * sum.single + fabs(sum.exact[0] * slope(act, gate)) * spread[at];
+    if (act == 2 || act == 3) size += fabs(gate * sum.exact[0]);  // 1 + tanh, 1 + erf cancel in the left tail
+    hidden[at] = opened * sum.exact[0];
     spread[at] = (float)size;
   });
 }
@@ -143,8 +133,8 @@ extern "C" __global__ void reference_down(const double* hidden, const float* spr
   const Tile t = tile(M, D, H);
   const float of_hidden = sqrtf((float)D), of_products = sqrtf((float)H);
   ak::Sums<2> sums = {};
-  ak::accumulate<true, true>(
-      sums, stage, H,
+  ak::accumulate(
+      sums, stage, H, true,
       [&](int i, int k) {
         long long at;
         if (!t.left(i, k, &at)) return ak::Term<2>{};
@@ -152,18 +142,19 @@ extern "C" __global__ void reference_down(const double* hidden, const float* spr
         const double rounded = h == 0 ? 0 : fmax(fabs(h), (double)ak::smallest_normal<scalar_t>());
         return ak::Term<2>{{h, rounded * rounded}, of_hidden * spread[at] + of_products * (float)fabs(h)};
       },
+      true,
       [&](int j, int k) {
         long long at;
         if (!t.right(j, k, &at)) return ak::Term<2>{};
         const double weight = ak::to_float(w_down[at]);
         return ak::Term<2>{{weight, weight * weight}, (float)fabs(weight)};
       });
-  ak::each_sum([&](int i, int j, int row, int column) {
+  ak::each_sum(sums, [&](int, int row, int column, const ak::Term<2>& sum) {
     if (!t.has(row, column)) return;
     const long long at = t.output(row, column);
-    y_r[at] = sums.at[i][j].exact[0];
-    y_S[at] = sums.at[i][j].single;
-    y_I0[at] = sqrt(sums.at[i][j].exact[1]);
+    y_r[at] = sum.exact[0];
+    y_S[at] = sum.single;
+    y_I0[at] = ak::of_many_roundings(sum.exact[1]);
   });
 }
 
@@ -174,28 +165,31 @@ static __device__ void multiply(const Value* a, const scalar_t* b, int rows, int
   __shared__ ak::Stage<0> stage;
   const Tile t = tile(rows, columns, terms);
   ak::Sums<0> sums = {};
-  ak::accumulate<true, true>(
-      sums, stage, terms,
+  ak::accumulate(
+      sums, stage, terms, true,
       [&](int i, int k) {
         long long at;
         return ak::single(t.left(i, k, &at) ? ak::to_float(a[at]) : 0.0f);
       },
+      true,
       [&](int j, int k) {
         long long at;
         return ak::single(t.right(j, k, &at) ? ak::to_float(b[at]) : 0.0f);
       });
-  ak::each_sum([&](int i, int j, int row, int column) {
-    if (t.has(row, column)) finish(t.output(row, column), sums.at[i][j].single);
+  ak::each_sum(sums, [&](int, int row, int column, const ak::Term<0>& sum) {
+    if (t.has(row, column)) finish(t.output(row, column), sum.single);
   });
 }
 
-extern "C" __global__ void contract_gate(const scalar_t* x, const scalar_t* w_gate, float* rounded, int M, int D,
-                                         int H) {
-  multiply(x, w_gate, M, H, D, [&](long long at, float gate) { rounded[at] = ak::activate<ACT>(gate); });
-}
-
-extern "C" __global__ void contract_up(const scalar_t* x, const scalar_t* w_up, float* rounded, int M, int D, int H) {
-  multiply(x, w_up, M, H, D, [&](long long at, float up) { rounded[at] *= up; });
+extern "C" __global__ void contract_project(const scalar_t* x, const scalar_t* w, float* rounded, int M, int D, int H,
+                                            int act, int is_up) {
+  multiply(x, w, M, H, D, [&](long long at, float sum) {
+    if (is_up) {
+      rounded[at] *= sum;
+    } else {
+      rounded[at] = ak::activate(act, sum);
+    }
+  });
 }
 
 extern "C" __global__ void contract_down(const float* rounded, const scalar_t* w_down, scalar_t* y, int M, int D,

@@ -3,7 +3,7 @@ op = "flash_attention"
 about = "one query a thread, in an order (honest) or a precision (dishonest) given by VARIANT"
 dtypes = ["f32", "f16", "bf16"]
 [tunables]
-VARIANT = [0, 1, 2, 3, 4, 10, 11, 12, 13, 14]
+VARIANT = [0, 1, 2, 3, 4, 10, 11, 12, 13, 14, 15]
 [constraints]
 needs = ["D <= 128", "D % 16 == 0", "HAS_MASK == 0"]
 [defaults]
@@ -27,6 +27,7 @@ __device__ inline float operand(float x) {
 // A weight as it multiplies v: 4 rounds it to the input's type, as matrix instructions want it.
 __device__ inline float rounded_weight(float p) {
   if (VARIANT == 4) return ak::to_float(ak::from_float<scalar_t>(p));
+  if (VARIANT == 15) return as_two_bits_less(p);
   return VARIANT == 14 ? as_e4m3(p) : operand(p);
 }
 

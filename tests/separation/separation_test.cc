@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -41,7 +42,7 @@ struct Measured {
   double ratio = 0;  ///< ||y - r|| / ||b - r||
 };
 
-class Separation : public testing::TestWithParam<Case> {
+class SeparationBench : public testing::Test {
  protected:
   void SetUp() override {
     cpu::CpuCompilerOptions options;
@@ -67,7 +68,11 @@ class Separation : public testing::TestWithParam<Case> {
     return text.replace(text.find("PRECISION"), 9, precision);
   }
 
-  Result<Measured> measure(const Problem& problem, const op::Draw& draw, int variant) {
+  static std::uint64_t seed_of(const Problem& problem) {
+    return 0x5eed + static_cast<std::uint64_t>(problem.dims.begin()->second);
+  }
+
+  Result<Measured> measure(const Problem& problem, const op::Draw& draw, int variant, std::uint64_t seed) {
     AK_TRY(family, registry_.find(problem.op));
     op::Family copy = *family;  // its c is varied below
     CheckSet checks = CheckSet::all();
@@ -84,8 +89,7 @@ class Separation : public testing::TestWithParam<Case> {
     AK_TRY(prepared, candidate.prepare(problem, Build::kTimed));
     if (auto* failure = std::get_if<Failure>(&prepared)) return internal_error("{}", failure->message);
     AK_TRY(bench, Bench::create(context, references, problem, std::get<Prepared>(prepared), {}));
-    AK_TRY_VOID(
-        bench.load_inputs(draw, nullptr, 0x5eed + static_cast<std::uint64_t>(problem.dims.begin()->second)));
+    AK_TRY_VOID(bench.load_inputs(draw, nullptr, seed));
     AK_TRY(fault, bench.launch(Stage::kSmoke, Poison::kNan, Bench::ScrubFirst::kNo));
     if (fault) return internal_error("{}", fault->message);
     Measured measured;
@@ -108,6 +112,7 @@ class Separation : public testing::TestWithParam<Case> {
   std::unique_ptr<cpu::CpuDevice> device_;
   op::Registry registry_ = *op::Registry::create({}, {});
 };
+class Separation : public SeparationBench, public testing::WithParamInterface<Case> {};
 
 bool few_rows(const Problem& problem) {
   const auto fewer = [&](const char* dim) { return problem.dims.contains(dim) && problem.dims.at(dim) < 32; };
@@ -143,7 +148,7 @@ TEST_P(Separation, HonestOrdersPassAndLostPrecisionFails) {
       for (const Variant& variant : which.variants) {
         // Lost precision need show on zero-mean data alone, and where there are rows enough for the norm.
         if (!variant.honest && !shows(variant, family, problem, draw)) continue;
-        Result<Measured> measured = measure(problem, draw, variant.number);
+        Result<Measured> measured = measure(problem, draw, variant.number, seed_of(problem));
         ASSERT_TRUE(measured) << measured.error().message;
         std::printf("%-16s %-5s %-34s %-14s %-26s c %10.4g  norm ratio %10.4g  %s\n", which.family,
                     std::string(name(which.dtype)).c_str(), size_text, draw.name.c_str(), variant.what,
@@ -157,6 +162,45 @@ TEST_P(Separation, HonestOrdersPassAndLostPrecisionFails) {
   }
   std::printf("%s %s: worst honest c %.3g, best dishonest c %.3g (c of the family: %.3g)\n", which.family,
               std::string(name(which.dtype)).c_str(), worst_honest, best_dishonest, family.tolerance.c);
+}
+
+/// A draw out of many on which honest kernels are furthest off, found by trying one seed after another.
+struct RareDraw {
+  const char* what;
+  DType dtype;
+  const char* size;
+  std::uint64_t seed;
+  int honest, dishonest;  ///< variants
+};
+const RareDraw kRareDraws[] = {
+    // The roundings of an element's many weights agree by more than twice their root-sum-square: once in some
+    // million elements.
+    {"e4m3 weights", DType::kBF16, "HQ=8,HKV=8,LQ=64,LK=512,D=128", 11, 4, 14},
+    {"weights of two bits less", DType::kBF16, "HQ=8,HKV=8,LQ=64,LK=512,D=128", 11, 4, 15},
+    // The key with the highest score has a small value: what is wrong with its weight shows in the sum of
+    // weights.
+    {"TF32 operands", DType::kF32, "HQ=8,HKV=8,LQ=64,LK=64,D=16,CAUSAL=1", 56, 0, 10},
+    {"TF32 operands", DType::kF32, "HQ=8,HKV=8,LQ=64,LK=64,D=16,CAUSAL=1", 163, 0, 10},
+    {"TF32 operands", DType::kF32, "HQ=8,HKV=8,LQ=64,LK=64,D=16,CAUSAL=1", 183, 0, 10},
+};
+
+TEST_F(SeparationBench, AttentionIsToldApartOnRareDraws) {
+  const op::Family& family = **registry_.find("flash_attention");
+  const auto growing = std::find_if(family.draws.begin(), family.draws.end(),
+                                    [](const op::Draw& draw) { return draw.name == "growing"; });
+  ASSERT_NE(growing, family.draws.end());
+  for (const RareDraw& rare : kRareDraws) {
+    const Problem problem = *op::make_problem(family, *op::parse_size(family, rare.size), rare.dtype);
+    for (const bool honest : {true, false}) {
+      Result<Measured> measured =
+          measure(problem, *growing, honest ? rare.honest : rare.dishonest, rare.seed);
+      ASSERT_TRUE(measured) << measured.error().message;
+      std::printf("%-38s seed %3d %-26s c %10.4g  norm ratio %10.4g\n", rare.size,
+                  static_cast<int>(rare.seed), honest ? "honest" : rare.what, measured->c, measured->ratio);
+      EXPECT_EQ(measured->c <= family.tolerance.c, honest) << rare.what << ", seed " << rare.seed;
+      EXPECT_EQ(measured->passes, honest) << rare.what << ", seed " << rare.seed;
+    }
+  }
 }
 
 constexpr Variant kSequential{0, "sequential", true}, kReversed{1, "reversed", true};
@@ -296,17 +340,26 @@ INSTANTIATE_TEST_SUITE_P(
              attention_variants({{10, "TF32 operands", false}, {11, "bf16 operands", false}}),
              kAttentionSizes},
         Case{"flash_attention", DType::kF16,
-             attention_variants(
-                 {{12, "f16 accumulator", false}, {13, "e4m3 operands", false}, {14, "e4m3 weights", false}}),
+             attention_variants({{12, "f16 accumulator", false},
+                                 {13, "e4m3 operands", false},
+                                 {14, "e4m3 weights", false},
+                                 {15, "weights of two bits less", false, 0, false, "normal"}}),
              kAttentionSizes},
         Case{"flash_attention", DType::kBF16,
-             attention_variants({{13, "e4m3 operands", false}, {14, "e4m3 weights", false}}),
+             attention_variants({{13, "e4m3 operands", false},
+                                 {14, "e4m3 weights", false},
+                                 {15, "weights of two bits less", false, 0, false, "normal"}}),
              kAttentionSizes},
         Case{"fused_mlp", DType::kF32,
              matmul_variants({{10, "TF32 operands", false}, {11, "bf16 operands", false}}), kMlpSizes},
         Case{"fused_mlp", DType::kF16,
-             matmul_variants({{12, "f16 accumulator", false}, {13, "e4m3 operands", false}}), kMlpSizes},
-        Case{"fused_mlp", DType::kBF16, matmul_variants({{13, "e4m3 operands", false}}), kMlpSizes}),
+             matmul_variants({{12, "f16 accumulator", false},
+                              {13, "e4m3 operands", false},
+                              {15, "hidden values of two bits less", false}}),
+             kMlpSizes},
+        Case{"fused_mlp", DType::kBF16,
+             matmul_variants({{13, "e4m3 operands", false}, {15, "hidden values of two bits less", false}}),
+             kMlpSizes}),
     [](const testing::TestParamInfo<Case>& each) {
       return std::string(each.param.family) + "_" + std::string(name(each.param.dtype));
     });

@@ -30,4 +30,14 @@ inline __device__ Real activate(Real x) {
   return x;
 }
 
+/// The same where the code is known at run time only.
+template <class Real>
+static __device__ __noinline__ Real activate(int code, Real x) {
+  if (code == 1) return activate<1>(x);
+  if (code == 2) return activate<2>(x);
+  if (code == 3) return activate<3>(x);
+  if (code == 4) return activate<4>(x);
+  return x;
+}
+
 }  // namespace ak

@@ -7,9 +7,9 @@
 //
 //   __shared__ ak::Stage<1> stage;
 //   ak::Sums<1> sums = {};
-//   ak::accumulate<true, false>(sums, stage, K, [&](int row, int k) { return ak::exact(...); },
-//                               [&](int column, int k) { return ak::exact(...); });
-//   ak::each_sum([&](int i, int j, int row, int column) { ... sums.at[i][j].exact[0] ... });
+//   ak::accumulate(sums, stage, K, true, [&](int row, int k) { return ak::exact(...); },
+//                  false, [&](int column, int k) { return ak::exact(...); });
+//   ak::each_sum(sums, [&](int i, int row, int column, const ak::Term<1>& sum) { ... sum.exact[0] ... });
 
 #include "autokernel/device/mma.cuh"
 
@@ -78,20 +78,29 @@ inline __device__ int tile_column(int j) {
 /// Which of the kRowThreads threads of its rows this is.
 inline __device__ int tile_across() { return BLOCK > 1 ? threadIdx.x / 32 % 2 * 4 + threadIdx.x % 4 : 0; }
 
-/// put(index, term, factor) for all of a side; outside of the terms the factor is zero. kAlongTerms: neighbours in memory
-/// are neighbouring terms, and so neighbouring threads fetch them.
-template <bool kAlongTerms, int kDepth, int kExact, class Load, class Put>
-inline __device__ void fetch_factors(int first, int terms, const Load& load, const Put& put) {
+/// put(index, term, factor) for all of a side; outside of the terms the factor is zero. along_terms: neighbours in memory
+/// are neighbouring terms, and so neighbouring threads fetch them. Of 256 threads each fetches for one term alone.
+template <int kDepth, int kExact, class Load, class Put>
+inline __device__ void fetch_factors(bool along_terms, int first, int terms, const Load& load, const Put& put) {
+#if BLOCK > 1
+  const int thread = threadIdx.x, warp = thread / 32;
+  const int index = along_terms ? thread / kDepth : thread % 8 + warp / (kDepth / 4) * 8;
+  const int term = along_terms ? thread % kDepth : thread / 8 % 4 + warp % (kDepth / 4) * 4;
+  constexpr int kParts = kTile * kDepth / BLOCK, kStep = BLOCK / kDepth;
+  Term<kExact> factors[kParts] = {};
+  if (first + term < terms) {
 #pragma unroll
-  for (int part = 0; part < kTile * kDepth / BLOCK; ++part) {
-    const int at = part * BLOCK + threadIdx.x;
-    int index = at % kTile, term = at / kTile;  // one thread does a term at a time
-    if (BLOCK > 1) {
-      index = kAlongTerms ? at / kDepth : at % 8 + at / 32 % 8 * 8;
-      term = kAlongTerms ? at % kDepth : at / 8 % 4 + at / 256 * 4;
-    }
+    for (int part = 0; part < kParts; ++part) factors[part] = load(index + part * kStep, first + term);
+  }
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) put(index + part * kStep, term, factors[part]);
+#else
+  (void)along_terms;
+  for (int at = 0; at < kTile * kDepth; ++at) {
+    const int index = at % kTile, term = at / kTile;
     put(index, term, first + term < terms ? load(index, first + term) : Term<kExact>{});
   }
+#endif
 }
 
 /// The fp32 part of a step of `count` terms, by multiply-adds.
@@ -180,16 +189,17 @@ inline __device__ void put_term(Stage<0>& stage, bool left, int index, int term,
 
 /// Adds `terms` products to the tile's sums: left(row, term) and right(column, term) give the factors, with rows and
 /// columns from 0 to below kTile; what lies beyond the matrices must be zero. Ends with a barrier.
-template <bool kLeftAlongTerms, bool kRightAlongTerms, int kExact, class LoadLeft, class LoadRight>
-inline __device__ void accumulate(Sums<kExact>& sums, Stage<kExact>& stage, int terms, const LoadLeft& left,
-                                  const LoadRight& right) {
+template <int kExact, class LoadLeft, class LoadRight>
+inline __device__ void accumulate(Sums<kExact>& sums, Stage<kExact>& stage, int terms, bool left_along_terms,
+                                  const LoadLeft& left, bool right_along_terms, const LoadRight& right) {
   constexpr int kDepth = Stage<kExact>::kDepth;
+#pragma unroll 1  // a step is large, and its own loops are unrolled
   for (int first = 0; first < terms; first += kDepth) {
-    fetch_factors<kLeftAlongTerms, kDepth, kExact>(
-        first, terms, left,
+    fetch_factors<kDepth, kExact>(
+        left_along_terms, first, terms, left,
         [&](int row, int term, const Term<kExact>& factor) { put_term(stage, true, row, term, factor); });
-    fetch_factors<kRightAlongTerms, kDepth, kExact>(
-        first, terms, right,
+    fetch_factors<kDepth, kExact>(
+        right_along_terms, first, terms, right,
         [&](int column, int term, const Term<kExact>& factor) { put_term(stage, false, column, term, factor); });
     tile_barrier();
     add_terms(sums, stage, BLOCK == 1 && terms - first < kDepth ? terms - first : kDepth);
@@ -197,14 +207,52 @@ inline __device__ void accumulate(Sums<kExact>& sums, Stage<kExact>& stage, int 
   }
 }
 
-/// visit(i, j, row, column) for each of the thread's sums.
-template <class Visit>
-inline __device__ void each_sum(const Visit& visit) {
+/// I of an intermediate of which many, each rounded on its own, add up to one element, from the sum of the squares of what
+/// each rounding may change: three halves of its root. The tolerance grants 2 I; twice the root itself is less than honest
+/// kernels need once in some million elements.
+inline __device__ double of_many_roundings(double squares) { return 1.5 * sqrt(squares); }
+
+/// change(value) for the i-th of one value a row, in registers, which have no addresses.
+template <class T, class Change>
+inline __device__ void at_row(T (&values)[kRowsEach], int i, const Change& change) {
 #pragma unroll
-  for (int i = 0; i < kRowsEach; ++i) {
-#pragma unroll
-    for (int j = 0; j < kColumnsEach; ++j) visit(i, j, tile_row(i), tile_column(j));
+  for (int row = 0; row < kRowsEach; ++row) {
+    if (row == i) change(values[row]);
   }
+}
+
+/// The i-th of such values.
+template <class T>
+inline __device__ T of_row(const T (&values)[kRowsEach], int i) {
+  T value = values[0];
+#pragma unroll
+  for (int row = 1; row < kRowsEach; ++row) {
+    if (row == i) value = values[row];
+  }
+  return value;
+}
+
+/// visit(i, row, column, sum) for each of the thread's sums, the i-th of its rows after the other. Of 256 threads each moves
+/// its sums to where the code of visit() looks, so that there are two copies of it and not one for each sum.
+template <int kExact, class Visit>
+inline __device__ void each_sum(Sums<kExact>& sums, const Visit& visit) {
+#if BLOCK > 1
+#pragma unroll 1
+  for (int at = 0; at < kRowsEach * kColumnsEach; at += 2) {
+    const int i = at / kColumnsEach, j = at % kColumnsEach;
+    visit(i, tile_row(i), tile_column(j), sums.at[0][0]);
+    visit(i, tile_row(i), tile_column(j + 1), sums.at[0][1]);
+#pragma unroll
+    for (int next = 2; next < kRowsEach * kColumnsEach; ++next) {
+      const int to = next - 2;
+      sums.at[to / kColumnsEach][to % kColumnsEach] = sums.at[next / kColumnsEach][next % kColumnsEach];
+    }
+  }
+#else
+  for (int i = 0; i < kRowsEach; ++i) {
+    for (int j = 0; j < kColumnsEach; ++j) visit(i, tile_row(i), tile_column(j), sums.at[i][j]);
+  }
+#endif
 }
 
 }  // namespace ak

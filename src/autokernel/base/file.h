@@ -1,8 +1,10 @@
 #pragma once
 // Files: whole-file reads, atomic writes, temporary folders, locks, standard folders.
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,11 +44,15 @@ class TempDir {
 class FileLock {
  public:
   static Result<FileLock> try_lock(const std::filesystem::path& path);
+  /// Waits for its holder; nothing when that still holds it after `longest`.
+  static Result<std::optional<FileLock>> lock_within(const std::filesystem::path& path,
+                                                     std::chrono::milliseconds longest);
   FileLock(FileLock&&) noexcept = default;
   FileLock& operator=(FileLock&&) noexcept = default;
 
  private:
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  static FileLock held(UniqueFd fd);
   UniqueFd fd_;
 };
 

@@ -43,20 +43,31 @@ struct Stream {
   bool open = true;
 };
 
+/// What is to be done with a child: text for it, until when, how much of its output is kept.
+struct Errand {
+  std::string_view input;
+  milliseconds deadline;
+  std::size_t output_cap_bytes;
+  const AnswerIsWhole* whole = nullptr;  ///< null: until its end, and its input is closed behind the text
+};
+
 class Run {
  public:
-  Run(const ProcessSpec& spec, ChildProcess child)
-      : spec_(spec), child_(std::move(child)), input_(spec.input) {
+  Run(Errand errand, ChildProcess& child) : errand_(errand), child_(child), input_(errand.input) {
     for (int fd : {child_.in(), child_.out(), child_.err()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
-    if (input_.empty()) child_.close_in();
+    if (input_.empty()) close_in();
   }
 
   ProcessResult finish() {
     const auto start = steady_clock::now();
     const auto end =
-        start + std::clamp<milliseconds>(spec_.deadline, milliseconds(0), std::chrono::hours(876'000));
+        start + std::clamp<milliseconds>(errand_.deadline, milliseconds(0), std::chrono::hours(876'000));
     std::optional<ExitStatus> status;
     while (!(status = child_.poll())) {
+      if (errand_.whole != nullptr && (*errand_.whole)(result_.out)) {
+        status = ExitStatus{};
+        break;
+      }
       const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
       if (left.count() <= 0) {
         result_.timed_out = true;
@@ -82,7 +93,7 @@ class Run {
     for (const Stream& stream : streams_) {
       if (stream.open) polled[count++] = {stream.fd, POLLIN, 0};
     }
-    if (child_.in() >= 0) polled[count++] = {child_.in(), POLLOUT, 0};
+    if (!input_.empty()) polled[count++] = {child_.in(), POLLOUT, 0};
     if (count == 0) {
       (void)child_.wait_for(left);  // it has closed its streams
       return;
@@ -94,11 +105,16 @@ class Run {
   }
 
   void feed() {
-    if (child_.in() < 0) return;
+    if (input_.empty()) return;
     const ssize_t written = write_quietly(child_.in(), input_.substr(0, kChunkBytes));
     if (written > 0) input_.remove_prefix(static_cast<std::size_t>(written));
     const bool failed = written < 0 && errno != EAGAIN && errno != EINTR;  // EPIPE: it reads no further
-    if (failed || input_.empty()) child_.close_in();
+    if (failed) input_ = {};
+    if (input_.empty()) close_in();
+  }
+
+  void close_in() {
+    if (errand_.whole == nullptr) child_.close_in();
   }
 
   void drain(Stream& stream, std::size_t most) {
@@ -112,15 +128,16 @@ class Run {
         return;
       }
       const auto bytes = static_cast<std::size_t>(got);
-      const std::size_t room = spec_.output_cap_bytes - std::min(spec_.output_cap_bytes, stream.text->size());
+      const std::size_t room =
+          errand_.output_cap_bytes - std::min(errand_.output_cap_bytes, stream.text->size());
       stream.text->append(buffer, std::min(bytes, room));
       if (bytes > room) result_.truncated = true;
       most -= std::min(most, bytes);
     }
   }
 
-  const ProcessSpec& spec_;
-  ChildProcess child_;
+  const Errand errand_;
+  ChildProcess& child_;
   std::string_view input_;
   ProcessResult result_;
   Stream streams_[2] = {{child_.out(), &result_.out}, {child_.err(), &result_.err}};
@@ -130,7 +147,12 @@ class Run {
 
 Result<ProcessResult> run_process(const ProcessSpec& spec) {
   AK_TRY(child, ChildProcess::start(spec));
-  return Run(spec, std::move(child)).finish();
+  return Run({spec.input, spec.deadline, spec.output_cap_bytes}, child).finish();
+}
+
+ProcessResult exchange(ChildProcess& child, std::string_view question, std::chrono::milliseconds deadline,
+                       std::size_t output_cap_bytes, const AnswerIsWhole& whole) {
+  return Run({question, deadline, output_cap_bytes, &whole}, child).finish();
 }
 
 }  // namespace ak

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -88,5 +89,14 @@ class ChildProcess {
   UniqueFd pidfd_;  ///< readable when the child has ended; invalid on kernels before 5.3
   std::optional<ExitStatus> ended_;
 };
+
+/// Whether all of an answer has arrived.
+using AnswerIsWhole = std::function<bool(std::string_view)>;
+
+/// Puts a question to a child that serves many, and returns its answer as `out`: `exit_code` -1 and no signal
+/// say that it lives. Returns when the answer is whole, when the child ends, or at the deadline (it is killed
+/// then).
+ProcessResult exchange(ChildProcess& child, std::string_view question, std::chrono::milliseconds deadline,
+                       std::size_t output_cap_bytes, const AnswerIsWhole& whole);
 
 }  // namespace ak

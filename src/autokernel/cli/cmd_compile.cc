@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autokernel/base/file.h"
+#include "autokernel/base/random.h"
 #include "autokernel/base/text_table.h"
 #include "autokernel/cli/code_explanation.h"
 #include "autokernel/cli/commands.h"
@@ -9,6 +10,7 @@
 #include "autokernel/harness/signature.h"
 #include "autokernel/kernel/launch.h"
 #include "autokernel/kernel/space.h"
+#include "autokernel/stats/summary.h"
 
 namespace ak::cli {
 namespace {
@@ -56,6 +58,20 @@ Json binary_json(const Binary& binary, const std::string& compiler) {
           {"log", binary.log}};
 }
 
+/// Seconds of each compile more by a compiler that is warm: of a text of its own, so that none is cached.
+Result<std::vector<double>> repeated_seconds(device::Compiler& compiler, const Source& source, int repeat) {
+  std::vector<double> seconds;
+  const std::string run = std::to_string(secret_seed());
+  for (int i = 0; i < repeat; ++i) {
+    Source again = source;
+    again.text += fmt::format("\n// {} {}\n", run, i);
+    AK_TRY(outcome, compiler.compile(again));
+    if (!outcome.binary) return internal_error("compile {} failed: {}", i + 2, outcome.failure->message);
+    seconds.push_back(outcome.binary->compile_s);
+  }
+  return seconds;
+}
+
 }  // namespace
 
 Result<int> run_compile(Session& session, const CompileOptions& options) {
@@ -73,9 +89,11 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
   if (invalid) return usage_error("{} on {}: {}", config.to_string(), problem.label(), invalid->reason);
   AK_TRY(registry, session.registry());
   AK_TRY(family, registry->find(loaded.target.op));
-  const kernel::Signature signature =
-      loaded.reference ? harness::reference_signature(*family) : harness::signature_of(*family);
-  AK_TRY(source, kernel::make_source(loaded.file, config, problem, signature, made.device, Build::kTimed));
+  AK_TRY(source, loaded.reference
+                     ? harness::make_reference_source(loaded.file, config, *family, problem, made.device,
+                                                      Build::kTimed)
+                     : kernel::make_source(loaded.file, config, problem, harness::signature_of(*family),
+                                           made.device, Build::kTimed));
   source.arch = options.arch;
   AK_TRY(outcome, made.compiler->compile(source));
   if (!outcome.binary) {
@@ -95,9 +113,11 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
   std::string compiler = made.compiler->description();
   Json mix = Json::object();
   if (outcome.binary->format == "cubin") add_instructions(session, *outcome.binary, mix);
+  AK_TRY(seconds, repeated_seconds(*made.compiler, source, options.repeat));
   if (session.options().json) {
     Json json = binary_json(*outcome.binary, compiler);
     json.update(mix);
+    if (!seconds.empty()) json["warm_seconds"] = {{"median", stats::median(seconds)}, {"all", seconds}};
     session.print_json(json);
   } else if (options.ptx) {
     if (outcome.binary->ptx.empty()) return usage_error("--ptx: {} makes no PTX", compiler);
@@ -105,6 +125,10 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
   } else {
     session.print(binary_text(*outcome.binary, compiler));
     if (!mix.empty()) session.print(fmt::format("instructions: {}\n", instructions_text(mix)));
+    if (!seconds.empty()) {
+      session.print(
+          fmt::format("compiled again: {} times, median {:.3f} s\n", seconds.size(), stats::median(seconds)));
+    }
   }
   return 0;
 }

@@ -125,6 +125,10 @@ void add_measuring(CLI::App& app, Parsed& parsed) {
   compile.add_option("--arch", parsed.compile.arch, "cpu, sm_80, sm_90a, sm_100a, ... (default: cpu)");
   compile.add_option("-o,--output", parsed.compile.output, "write the binary to this file");
   compile.add_flag("--ptx", parsed.compile.ptx, "print the PTX");
+  compile
+      .add_option("--repeat", parsed.compile.repeat,
+                  "compile N times more, none from the cache: what the next candidate's compile takes")
+      ->check(CLI::Range(1, 1000));
 }
 
 void add_search(CLI::App& command, Parsed& parsed, const char* budget) {

@@ -55,6 +55,7 @@ struct CompileOptions {
   std::string arch = "cpu";
   std::string output;  ///< the binary is written there
   bool ptx = false;
+  int repeat = 0;  ///< further compiles, timed
 };
 Result<int> run_compile(Session& session, const CompileOptions& options);
 

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kExtension = ".object";
 constexpr std::size_t kHashDigits = 32;
+constexpr std::chrono::seconds kLongestCompile{60};  // of compilers; whoever takes longer is stopped or stuck
 
 struct CachedFile {
   fs::path path;
@@ -65,6 +66,20 @@ std::string ObjectCache::key(const Source& source, std::string_view compiler) {
 
 fs::path ObjectCache::path_of(const std::string& key) const {
   return folder_ / (key + std::string(kExtension));
+}
+
+Result<CompileOutcome> ObjectCache::load_or_compile(
+    const std::string& key, const std::function<Result<CompileOutcome>()>& compile) const {
+  if (auto cached = load(key)) return CompileOutcome{std::move(cached), std::nullopt};
+  const fs::path lock_path = folder_ / (key + ".lock");
+  // Without the lock, as in a folder that cannot be written, the binary is only made more than once.
+  const auto lock = FileLock::lock_within(lock_path, kLongestCompile);
+  if (auto cached = load(key)) return CompileOutcome{std::move(cached), std::nullopt};
+  AK_TRY(outcome, compile());
+  if (outcome.binary) static_cast<void>(store(key, *outcome.binary).has_value());
+  std::error_code ignored;
+  if (lock && *lock) fs::remove(lock_path, ignored);
+  return outcome;
 }
 
 std::optional<Binary> ObjectCache::load(const std::string& key) const {

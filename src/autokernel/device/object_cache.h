@@ -4,17 +4,19 @@
 // are ignored).
 //
 //   AK_TRY(cache, ObjectCache::open(cache_directory() / "objects"));
-//   const std::string key = ObjectCache::key(source, compiler.description());
-//   if (auto binary = cache.load(key)) return *binary;
+//   return cache.load_or_compile(ObjectCache::key(source, compiler.description()), [&] { return
+//   compile(source); });
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "autokernel/base/result.h"
 #include "autokernel/core/binary.h"
+#include "autokernel/device/compiler.h"
 
 namespace ak::device {
 
@@ -29,6 +31,11 @@ class ObjectCache {
 
   /// `compiler` names everything beside the source that decides the bits: version, options, headers.
   static std::string key(const Source& source, std::string_view compiler);
+
+  /// What is cached, or what `compile` makes, which is stored. Of processes that want the same binary one
+  /// compiles and the others wait for it. A cache that cannot be written costs time only.
+  Result<CompileOutcome> load_or_compile(const std::string& key,
+                                         const std::function<Result<CompileOutcome>()>& compile) const;
 
   /// The binary, `from_cache` set; nothing when it is absent or damaged.
   std::optional<Binary> load(const std::string& key) const;

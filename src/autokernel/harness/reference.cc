@@ -10,10 +10,17 @@ Result<device::TensorMap> no_tensor_maps(const std::string& name) {
   return usage_error("a reference has no tensor maps, but names {}", name);
 }
 
+/// A flag that is an arg of a launch is no macro: one binary then serves all of its values, and the user
+/// waits for fewer compilations.
+void drop_flags_that_are_args(Source& source, const kernel::KernelFile& file) {
+  for (const kernel::LaunchSpec& launch : file.launches) {
+    for (const std::string& arg : launch.args) source.flags.erase(arg);
+  }
+}
+
 Result<Source> source_of(const kernel::KernelFile& file, const op::Family& family, const Problem& problem,
                          const DeviceInfo& device, Build build) {
-  return kernel::make_source(file, reference_config(file, device), problem, reference_signature(family),
-                             device, build);
+  return make_reference_source(file, reference_config(file, device), family, problem, device, build);
 }
 
 }  // namespace
@@ -24,6 +31,14 @@ Config reference_config(const kernel::KernelFile& file, const DeviceInfo& device
     block->second = static_cast<std::int64_t>(device.natural_block);
   }
   return config;
+}
+
+Result<Source> make_reference_source(const kernel::KernelFile& file, const Config& config,
+                                     const op::Family& family, const Problem& problem,
+                                     const DeviceInfo& device, Build build) {
+  AK_TRY(source, kernel::make_source(file, config, problem, reference_signature(family), device, build));
+  drop_flags_that_are_args(source, file);
+  return source;
 }
 
 Result<Source> reference_source(const op::Family& family, const Problem& problem, const DeviceInfo& device) {

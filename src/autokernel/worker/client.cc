@@ -17,12 +17,13 @@ constexpr std::size_t kKeptErrors = 2048;
 }  // namespace
 
 Result<std::unique_ptr<Client>> Client::start(const std::vector<std::string>& command,
-                                              const std::vector<FamilyFiles>& families, Role role) {
+                                              const std::vector<FamilyFiles>& families, Role role,
+                                              int stop_watch) {
   ProcessSpec spec;
   spec.argv = command;
   AK_TRY(child, ChildProcess::start(spec));
   ::fcntl(child.err(), F_SETFL, O_NONBLOCK);
-  std::unique_ptr<Client> client(new Client(std::move(child)));
+  std::unique_ptr<Client> client(new Client(std::move(child), stop_watch));
   Result<Json> greeting = client->call(hello_request(families, role), "hello", kStartDeadline);
   if (!greeting) {
     std::string words;
@@ -62,8 +63,9 @@ Status Client::send(Json request) {
 }
 
 Result<std::string> Client::answer(milliseconds deadline) {
-  AK_TRY(read, read_message(child_.out(), reader_, deadline,
-                            {-1, child_.err(), [this](std::string_view text) { keep_errors(text); }}));
+  AK_TRY(read,
+         read_message(child_.out(), reader_, deadline,
+                      {stop_watch_, child_.err(), [this](std::string_view text) { keep_errors(text); }}));
   if (read.end == ReadEnd::kMessage) return std::move(read.message);
   if (read.end == ReadEnd::kEof) return environment_error("the worker ended unexpectedly{}", last_errors());
   child_.kill_group();

@@ -26,10 +26,11 @@ struct CompileAnswer {
 
 class Client {
  public:
-  /// Starts the command and shakes hands.
+  /// Starts the command and shakes hands. A hang-up on `stop_watch` ends every wait, as if the worker had
+  /// ended.
   static Result<std::unique_ptr<Client>> start(const std::vector<std::string>& command,
                                                const std::vector<FamilyFiles>& families,
-                                               Role role = Role::kMeasure);
+                                               Role role = Role::kMeasure, int stop_watch = -1);
   const Hello& hello() const { return hello_; }
   /// False once the worker has ended or failed to answer.
   bool alive() { return !broken_ && !child_.poll(); }
@@ -42,7 +43,7 @@ class Client {
                                                            std::chrono::milliseconds deadline);
 
  private:
-  explicit Client(ChildProcess child) : child_(std::move(child)) {}
+  Client(ChildProcess child, int stop_watch) : child_(std::move(child)), stop_watch_(stop_watch) {}
   Result<Json> call(Json request, std::string_view expected, std::chrono::milliseconds deadline);
   /// The answer to a request that was sent, as it came.
   Result<std::string> answer(std::chrono::milliseconds deadline);
@@ -51,6 +52,7 @@ class Client {
   std::string last_errors();
 
   ChildProcess child_;
+  int stop_watch_;
   std::string errors_;  ///< the end of what the worker said on standard error
   FrameReader reader_;
   Hello hello_;

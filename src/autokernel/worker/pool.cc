@@ -1,7 +1,12 @@
 #include "autokernel/worker/pool.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <condition_variable>
 #include <csignal>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -9,17 +14,9 @@
 
 namespace ak::worker {
 
-/// A worker and the thread that talks to it. The worker is started on first use (compilers) and again after
-/// it died.
-class Pool::Lane {
+/// Tasks that any of some lanes may take.
+class Pool::Queue {
  public:
-  Lane(const PoolOptions& options, Role role)
-      : options_(options), role_(role), thread_([this](std::stop_token stop) { run(stop); }) {}
-  ~Lane() {
-    thread_.request_stop();
-    wake_.notify_all();
-  }
-
   using Task = std::function<void(Lane&)>;
   void post(Task task) {
     {
@@ -28,12 +25,37 @@ class Pool::Lane {
     }
     wake_.notify_one();
   }
+  /// The next task; nothing once a stop is requested, also where tasks are left.
+  std::optional<Task> take(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, stop, [&] { return !tasks_.empty(); });
+    if (stop.stop_requested()) return std::nullopt;
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    return task;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<Task> tasks_;
+};
+
+/// A worker and the thread that talks to it. The worker is started on first use (compilers) and again after
+/// it died.
+class Pool::Lane {
+ public:
+  Lane(const Pool& pool, Queue& queue, Role role)
+      : pool_(pool), queue_(queue), role_(role), thread_([this](std::stop_token stop) { run(stop); }) {}
+
+  void request_stop() { thread_.request_stop(); }
 
   /// For tasks: the worker, started again if it is gone.
   Result<Client*> client() {
     if (client_ && client_->alive()) return client_.get();
     client_.reset();
-    AK_TRY(started, Client::start(options_.command, options_.families, role_));
+    const PoolOptions& options = pool_.options_;
+    AK_TRY(started, Client::start(options.command, options.families, role_, pool_.stop_watch_.get()));
     client_ = std::move(started);
     return client_.get();
   }
@@ -42,6 +64,7 @@ class Pool::Lane {
   Result<T> ask(const std::function<Result<T>(Client&)>& request) {
     Result<T> answer = ask_once(request);
     if (answer || answer.error().code != ErrorCode::kEnvironment) return answer;
+    if (stop_.stop_requested()) return answer;
     return ask_once(request);
   }
 
@@ -52,18 +75,10 @@ class Pool::Lane {
     return request(*worker);
   }
 
-  void run(std::stop_token stop) {
+  void run(const std::stop_token& stop) {
+    stop_ = stop;
     block_sigpipe();
-    while (true) {
-      Task task;
-      {
-        std::unique_lock lock(mutex_);
-        if (!wake_.wait(lock, stop, [&] { return !tasks_.empty(); })) return;
-        task = std::move(tasks_.front());
-        tasks_.pop_front();
-      }
-      task(*this);
-    }
+    while (std::optional<Queue::Task> task = queue_.take(stop)) (*task)(*this);
   }
 
   /// A worker that dies leaves a pipe without a reader: an error of this thread, not the end of the program.
@@ -74,11 +89,10 @@ class Pool::Lane {
     ::pthread_sigmask(SIG_BLOCK, &sigpipe, nullptr);
   }
 
-  const PoolOptions& options_;
+  const Pool& pool_;
+  Queue& queue_;
   const Role role_;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::deque<Task> tasks_;
+  std::stop_token stop_;
   std::unique_ptr<Client> client_;
   std::jthread thread_;  // last: joined before what it uses goes
 };
@@ -103,18 +117,29 @@ Result<Verdict> judge_with(Client& client, const harness::Job& job, Freshness fr
 
 }  // namespace
 
-Pool::Pool(PoolOptions options) : options_(std::move(options)) {}
-Pool::~Pool() = default;
+Pool::Pool(PoolOptions options)
+    : options_(std::move(options)),
+      measure_queue_(std::make_unique<Queue>()),
+      compile_queue_(std::make_unique<Queue>()) {}
+
+Pool::~Pool() {
+  for (const auto& lane : lanes_) lane->request_stop();
+  stop_signal_.reset();  // whoever waits for a worker stops waiting
+}
 
 Result<std::unique_ptr<Pool>> Pool::start(PoolOptions options) {
   std::unique_ptr<Pool> pool(new Pool(std::move(options)));
-  pool->measuring_ = std::make_unique<Lane>(pool->options_, Role::kMeasure);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return environment_error("cannot make a pipe: {}", std::strerror(errno));
+  pool->stop_watch_ = UniqueFd(ends[0]);
+  pool->stop_signal_ = UniqueFd(ends[1]);
+  pool->lanes_.push_back(std::make_unique<Lane>(*pool, *pool->measure_queue_, Role::kMeasure));
   for (std::size_t i = 0; i < pool->options_.compilers; ++i) {
-    pool->compiling_.push_back(std::make_unique<Lane>(pool->options_, Role::kCompile));
+    pool->lanes_.push_back(std::make_unique<Lane>(*pool, *pool->compile_queue_, Role::kCompile));
   }
   std::promise<Result<Hello>> promise;
   std::future<Result<Hello>> answer = promise.get_future();
-  pool->measuring_->post([&](Lane& lane) {
+  pool->measure_queue_->post([&](Lane& lane) {
     Result<Client*> client = lane.client();
     promise.set_value(client ? Result<Hello>((*client)->hello()) : tl::unexpected(client.error()));
   });
@@ -130,8 +155,8 @@ std::shared_future<Result<CompileAnswer>> Pool::compile(const Source& source) {
   if (auto it = compiled_.find(key); it != compiled_.end()) return it->second;
   auto promise = std::make_shared<std::promise<Result<CompileAnswer>>>();
   std::shared_future<Result<CompileAnswer>> answer = promise->get_future().share();
-  Lane& lane = compiling_.empty() ? *measuring_ : *compiling_[next_++ % compiling_.size()];
-  lane.post([promise, source, deadline = options_.compile_deadline](Lane& own) {
+  Queue& queue = options_.compilers == 0 ? *measure_queue_ : *compile_queue_;
+  queue.post([promise, source, deadline = options_.compile_deadline](Lane& own) {
     promise->set_value(
         own.ask<CompileAnswer>([&](Client& client) { return client.compile(source, deadline); }));
   });
@@ -142,7 +167,7 @@ std::shared_future<Result<CompileAnswer>> Pool::compile(const Source& source) {
 std::future<Result<Verdict>> Pool::judge(harness::Job job, Freshness freshness) {
   auto promise = std::make_shared<std::promise<Result<Verdict>>>();
   std::future<Result<Verdict>> answer = promise->get_future();
-  measuring_->post(
+  measure_queue_->post(
       [promise, job = std::move(job), freshness, deadline = options_.judge_deadline](Lane& lane) {
         promise->set_value(
             lane.ask<Verdict>([&](Client& client) { return judge_with(client, job, freshness, deadline); }));
@@ -154,11 +179,14 @@ Result<Verdict> Pool::compile_and_judge(const harness::Job& job, const std::vect
                                         Freshness freshness) {
   std::vector<std::shared_future<Result<CompileAnswer>>> pending;
   for (const Source& source : sources) pending.push_back(compile(source));
+  // The candidate's own and the incumbent's. The references go on beside the checks: what the worker needs
+  // before it is there, it waits for or compiles itself (ObjectCache).
   for (std::size_t i = 0; i < pending.size(); ++i) {
+    const bool candidate = sources[i].text == job.candidate.text;
+    if (!candidate && !(job.incumbent && sources[i].text == job.incumbent->text)) continue;
     const Result<CompileAnswer>& answer = pending[i].get();
     if (!answer) return tl::unexpected(answer.error());
-    if (answer->failure &&
-        sources[i].text == job.candidate.text) {  // the harness would only compile it once more
+    if (answer->failure && candidate) {  // the harness would only compile it once more
       Verdict verdict;
       verdict.failure = answer->failure;
       verdict.stages[std::string(name(Stage::kCompile))] = "FAIL";

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "autokernel/base/unique_fd.h"
 #include "autokernel/core/binary.h"
 #include "autokernel/worker/client.h"
 
@@ -36,19 +37,21 @@ class Pool {
   /// Compiles into the shared object cache. Sources in flight or done before are not compiled twice.
   std::shared_future<Result<CompileAnswer>> compile(const Source& source);
   std::future<Result<Verdict>> judge(harness::Job job, Freshness freshness);
-  /// Compiles everything the job needs on all compile workers, then judges.
+  /// Compiles everything the job needs on all compile workers, and judges as soon as the candidate is
+  /// compiled. A candidate that is rejected early leaves the rest uncompiled when the pool ends.
   Result<Verdict> compile_and_judge(const harness::Job& job, const std::vector<Source>& sources,
                                     Freshness freshness);
 
  private:
+  class Queue;
   class Lane;
   explicit Pool(PoolOptions options);
   PoolOptions options_;
-  std::unique_ptr<Lane> measuring_;
-  std::vector<std::unique_ptr<Lane>> compiling_;
-  std::size_t next_ = 0;
+  UniqueFd stop_watch_, stop_signal_;  ///< a pipe whose write end goes when the pool ends
+  std::unique_ptr<Queue> measure_queue_, compile_queue_;
   std::map<std::string, std::shared_future<Result<CompileAnswer>>> compiled_;
   Hello hello_;
+  std::vector<std::unique_ptr<Lane>> lanes_;  // last: joined before what they use goes
 };
 
 }  // namespace ak::worker

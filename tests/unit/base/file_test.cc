@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <thread>
 
 namespace ak {
 namespace {
@@ -248,6 +249,18 @@ TEST_F(FileTest, ALockIsReleasedWithItsObject) {
     EXPECT_FALSE(FileLock::try_lock(at("lock")).has_value());
   }
   EXPECT_TRUE(FileLock::try_lock(at("lock")).has_value());
+}
+
+TEST_F(FileTest, ALockIsWaitedForUntilItIsFreeOrTimeIsUp) {
+  auto holder = FileLock::try_lock(at("lock"));
+  ASSERT_TRUE(holder.has_value());
+  auto waited = FileLock::lock_within(at("lock"), std::chrono::milliseconds(1));
+  ASSERT_TRUE(waited.has_value());
+  EXPECT_FALSE(waited->has_value());
+  std::jthread frees([&] { holder = FileLock::try_lock(at("another")); });
+  waited = FileLock::lock_within(at("lock"), std::chrono::minutes(1));
+  EXPECT_TRUE(waited.has_value() && waited->has_value());
+  EXPECT_FALSE(FileLock::lock_within(at("no/lock"), std::chrono::minutes(1)).has_value());
 }
 
 TEST_F(FileTest, ALockInAMissingFolderIsAnError) {

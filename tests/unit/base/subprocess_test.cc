@@ -247,6 +247,37 @@ TEST(ChildProcess, SpeaksOverItsStreams) {
   EXPECT_EQ(child->poll()->exit_code, 0);  // and it stays so
 }
 
+TEST(Exchange, QuestionsAndAnswersTakeTurnsWithAChildThatStays) {
+  auto child = ChildProcess::start({.argv = {"cat"}});
+  ASSERT_TRUE(child.has_value());
+  for (const std::string& question :
+       {std::string("short"), std::string(1 << 20, 'x'), std::string("again")}) {
+    const ProcessResult answer = exchange(
+        *child, question, 60s, 1u << 24, [&](std::string_view out) { return out.size() >= question.size(); });
+    EXPECT_EQ(answer.out, question);
+    EXPECT_EQ(answer.exit_code, -1);
+    EXPECT_EQ(answer.signal, 0);
+  }
+  EXPECT_FALSE(child->poll().has_value());
+}
+
+TEST(Exchange, AChildThatEndsInsteadSaysHow) {
+  auto child = ChildProcess::start(shell("read line; echo half; echo why >&2; exit 3"));
+  ASSERT_TRUE(child.has_value());
+  const ProcessResult answer =
+      exchange(*child, "go\n", 60s, 1u << 20, [](std::string_view) { return false; });
+  EXPECT_EQ(answer.out, "half\n");
+  EXPECT_EQ(answer.err, "why\n");
+  EXPECT_EQ(answer.exit_code, 3);
+}
+
+TEST(Exchange, AtTheDeadlineTheChildIsKilled) {
+  auto child = ChildProcess::start({.argv = {"cat"}});
+  ASSERT_TRUE(child.has_value());
+  EXPECT_TRUE(exchange(*child, "go", 10ms, 1u << 20, [](std::string_view) { return false; }).timed_out);
+  EXPECT_EQ(child->poll()->signal, SIGKILL);
+}
+
 TEST(ChildProcess, AWaitEndsAtItsDeadline) {
   auto child = ChildProcess::start({.argv = {"cat"}});
   ASSERT_TRUE(child.has_value());

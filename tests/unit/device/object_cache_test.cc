@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "autokernel/base/file.h"
 
@@ -43,6 +45,48 @@ TEST_F(ObjectCacheTest, GivesBackWhatWasStoredAndSaysWhereFrom) {
   EXPECT_EQ(loaded->entries.at(0).registers, 32u);
   EXPECT_EQ(loaded->facts.noted, std::vector<std::string>{"approx"});
   EXPECT_TRUE(loaded->from_cache);
+}
+
+TEST_F(ObjectCacheTest, OneCompilesAndTheOthersWaitForIt) {
+  const ObjectCache cache = open();
+  std::atomic<int> compiles = 0;
+  std::atomic<int> from_cache = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        const auto outcome = cache.load_or_compile("key", [&]() -> Result<CompileOutcome> {
+          ++compiles;
+          return CompileOutcome{binary("code"), std::nullopt};
+        });
+        from_cache += outcome && outcome->binary && outcome->binary->from_cache;
+      });
+    }
+  }
+  EXPECT_EQ(compiles, 1);
+  EXPECT_EQ(from_cache, 3);
+  EXPECT_FALSE(fs::exists(folder() / "key.lock"));
+}
+
+TEST_F(ObjectCacheTest, AFailureIsNotKept) {
+  const ObjectCache cache = open();
+  int compiles = 0;
+  const auto fails = [&]() -> Result<CompileOutcome> {
+    ++compiles;
+    return CompileOutcome{std::nullopt, Failure{Stage::kCompile, FailureKind::kCompile, "compile", "no"}};
+  };
+  EXPECT_TRUE(cache.load_or_compile("key", fails)->failure.has_value());
+  EXPECT_TRUE(cache.load_or_compile("key", fails)->failure.has_value());
+  EXPECT_EQ(compiles, 2);
+}
+
+TEST_F(ObjectCacheTest, InAFolderThatIsGoneItCompiles) {
+  const ObjectCache cache = open();
+  fs::remove_all(folder());
+  const auto outcome = cache.load_or_compile(
+      "key", []() -> Result<CompileOutcome> { return CompileOutcome{binary("code"), std::nullopt}; });
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->binary->bytes, "code");
 }
 
 TEST_F(ObjectCacheTest, AnUnknownKeyIsNoBinary) { EXPECT_FALSE(open().load("nothing").has_value()); }

@@ -66,12 +66,26 @@ TEST(NvrtcAnswer, AnythingCutOffOrAddedIsAnError) {
     EXPECT_FALSE(decode_answer(text.substr(0, size)).has_value()) << size;
   }
   EXPECT_FALSE(decode_answer(text + "x").has_value());
-  EXPECT_FALSE(decode_answer("AKNVRTC199999999999999999999\n").has_value());
-  EXPECT_FALSE(decode_answer("AKNVRTC11\n18446744073709551615\nx").has_value());
+  EXPECT_FALSE(decode_answer("AKNVRTC2 99999999999999999999\n").has_value());
+  EXPECT_FALSE(decode_answer("AKNVRTC2 24\n1\n18446744073709551615\nx").has_value());
+}
+
+TEST(NvrtcMessage, IsWholeWithItsLastByteAndNotBefore) {
+  const std::string text = encode(job());
+  for (std::size_t size = 0; size < text.size(); ++size)
+    EXPECT_FALSE(is_whole_message(text.substr(0, size))) << size;
+  EXPECT_TRUE(is_whole_message(text));
+}
+
+TEST(NvrtcMessage, WhatIsNoneIsNotWaitedFor) {
+  for (const char* text :
+       {"Segmentation fault", "AKNVRTC2 x\n", "AKNVRTC2 \n", "AKNVRTC2 99999999999999999999999"}) {
+    EXPECT_TRUE(is_whole_message(text)) << text;
+  }
 }
 
 TEST(NvrtcAnswer, AnOutcomeOutsideOfTheListIsAnError) {
-  EXPECT_FALSE(decode_answer("AKNVRTC15\n27\n{\"outcome\":9,\"symbols\":[]}\n0\n0\n0\n0\n").has_value());
+  EXPECT_FALSE(decode_answer("AKNVRTC2 40\n5\n27\n{\"outcome\":9,\"symbols\":[]}\n0\n0\n0\n0\n").has_value());
 }
 
 }  // namespace

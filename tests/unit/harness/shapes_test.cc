@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autokernel/harness/hidden_shapes.h"
+#include "autokernel/harness/reference.h"
 #include "autokernel/harness/sizes.h"
 #include "fixtures.h"
 
@@ -232,6 +233,24 @@ TEST_F(ShapesTest, SourcesAreDistinctAndHoldCandidateIncumbentAndReference) {
   for (const Source& source : *sources) hashes.insert(hash(source));
   EXPECT_EQ(hashes.size(), sources->size());
   EXPECT_EQ(sources->size(), 3u);
+}
+
+TEST_F(ShapesTest, AReferenceThatTakesFlagsAsArgumentsIsCompiledOncePerDtype) {
+  for (const char* name : {"matmul", "conv2d", "fused_mlp", "flash_attention"}) {
+    const op::Family& family = **registry_.find(name);
+    std::set<std::string> hashes;
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      for (const auto& [set, sizes] : family.sizes) {
+        for (const op::Size& size : sizes) {
+          auto source =
+              reference_source(family, *op::make_problem(family, size, dtype), DeviceInfo{.kind = "cpu"});
+          ASSERT_TRUE(source) << source.error().message;
+          hashes.insert(hash(*source));
+        }
+      }
+    }
+    EXPECT_EQ(hashes.size(), 2u) << name;
+  }
 }
 
 TEST_F(ShapesTest, AFileThatDoesNotParseHasNoSourcesOfItsOwn) {

@@ -218,7 +218,7 @@ LongArrays fused_mlp(const Problem& problem, const Inputs& in) {
       }
       out["y_r"].push_back(terms.sum);
       out["y_S"].push_back(std::sqrt(Real(depth)) * spreads + std::sqrt(Real(width)) * terms.magnitude);
-      out["y_I0"].push_back(std::sqrt(squares));
+      out["y_I0"].push_back(1.5 * std::sqrt(squares));
     }
   }
   return out;
@@ -237,19 +237,22 @@ void attend(const std::vector<Seen>& keys, const std::vector<double>& v, const P
   Real highest = -std::numeric_limits<Real>::infinity(), total = 0;
   for (const Seen& key : keys) highest = std::max(highest, key.logit);
   for (const Seen& key : keys) total += std::exp(key.logit - highest);
+  const auto spread = [&](const Seen& key) {  // what fp32 may change in a weight, relative to it
+    return std::sqrt(Real(keys.size())) * (1 + std::fabs(key.logit)) + std::sqrt(Real(depth)) * key.magnitude;
+  };
+  Real of_weights = 0;
+  for (const Seen& key : keys) of_weights += std::exp(key.logit - highest) / total * spread(key);
   for (std::int64_t d = 0; d < depth; ++d) {
     Real sum = 0, sums_error = 0, squares = 0;
     for (const Seen& key : keys) {
       const Real value = v[key.value_at + d], weight = std::exp(key.logit - highest);
       sum += weight / total * value;
-      sums_error +=
-          std::fabs(weight / total * value) * (std::sqrt(Real(keys.size())) * (1 + std::fabs(key.logit)) +
-                                               std::sqrt(Real(depth)) * key.magnitude);
+      sums_error += std::fabs(weight / total * value) * spread(key);
       squares += std::pow(at_least_normal(weight, problem.dtype) / total * value, Real(2));
     }
     out["o_r"].push_back(sum);
-    out["o_S"].push_back(sums_error);
-    out["o_I0"].push_back(std::sqrt(squares));
+    out["o_S"].push_back(sums_error + std::fabs(sum) * of_weights);
+    out["o_I0"].push_back(1.5 * std::sqrt(squares));
   }
 }
 

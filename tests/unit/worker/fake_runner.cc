@@ -75,6 +75,8 @@ void answer(const Json& request, const std::string& mode) {
     for (int i = 0; i < 512; ++i) std::fprintf(stderr, "%s\n", line.c_str());
   }
   if (is_type(request, "compile")) {
+    if (mode.starts_with("no-end-of:") && request.dump().find(mode.substr(10)) != std::string::npos)
+      ::pause();
     Json reply = {{"type", "compiled"}, {"seconds", 0.5}, {"failure", nullptr}};
     if (mode == "no-compile") {
       reply["failure"] =

@@ -154,6 +154,16 @@ TEST(Pool, AnIncumbentThatDoesNotCompileIsForTheHarnessToJudge) {
   EXPECT_TRUE(verdict->passed);
 }
 
+TEST(Pool, ACandidateIsJudgedWhileItsReferencesAreStillCompiled) {
+  auto workers = pool(fake("no-end-of:kernel 2"));
+  harness::Job compiled = job();
+  compiled.candidate.text = source(1).text;
+  auto verdict = workers->compile_and_judge(compiled, {source(1), source(2)}, Freshness::kReuse);
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  EXPECT_TRUE(verdict->passed);
+  workers.reset();  // and what has no end does not hold its end up
+}
+
 TEST(Pool, EndingItWithWorkLeftDoesNotHang) {
   auto workers = pool(fake(""));
   for (int i = 0; i < 16; ++i) (void)workers->compile(source(i));

@@ -87,13 +87,12 @@ Result<device::CompileOutcome> CpuCompiler::compile(const Source& source) {
     }
   }
   const std::string key = key_of(source);
-  if (cache_) {
-    if (auto binary = cache_->load(key)) {
-      device::CompileOutcome outcome;
-      outcome.binary = std::move(*binary);
-      return outcome;
-    }
-  }
+  const auto compile_once = [&] { return compile_unless_failed(source, key); };
+  return cache_ ? cache_->load_or_compile(key, compile_once) : compile_once();
+}
+
+Result<device::CompileOutcome> CpuCompiler::compile_unless_failed(const Source& source,
+                                                                  const std::string& key) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = failed_.find(key); known != failed_.end()) {
@@ -103,10 +102,7 @@ Result<device::CompileOutcome> CpuCompiler::compile(const Source& source) {
     }
   }
   AK_TRY(outcome, compile_fresh(source));
-  if (outcome.binary && cache_) {
-    // A full disk only costs time.
-    [[maybe_unused]] const auto stored = cache_->store(key, *outcome.binary);
-  } else if (outcome.failure) {
+  if (outcome.failure) {
     const std::lock_guard lock(mutex_);
     if (failed_.size() < kMostRemembered) failed_[key] = *outcome.failure;
   }

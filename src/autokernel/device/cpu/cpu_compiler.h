@@ -53,6 +53,7 @@ class CpuCompiler final : public device::Compiler {
               std::optional<device::ObjectCache> cache);
 
   struct Unit;  ///< a Source, ready for the host compiler
+  Result<device::CompileOutcome> compile_unless_failed(const Source& source, const std::string& key);
   Result<device::CompileOutcome> compile_fresh(const Source& source);
   std::string key_of(const Source& source) const;
   std::vector<std::string> flags_of(const Unit& unit) const;

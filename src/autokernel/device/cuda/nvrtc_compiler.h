@@ -15,6 +15,7 @@
 #include "autokernel/base/embedded_file.h"
 #include "autokernel/device/compiler.h"
 #include "autokernel/device/cuda/nvrtc_job.h"
+#include "autokernel/device/cuda/nvrtc_process.h"
 #include "autokernel/device/object_cache.h"
 
 namespace ak::cuda {
@@ -27,11 +28,11 @@ struct NvrtcOptions {
   std::optional<device::ObjectCache> cache;
   Confinement confinement =
       Confinement::kSandbox;  ///< kNone only on the user's explicit wish; recorded in the Binary
-  std::chrono::milliseconds deadline{60'000};
-  std::uint64_t memory_bytes = 8ULL << 30;  ///< address space of the child
-  std::uint64_t cpu_s = 60;
+  std::chrono::milliseconds deadline{60'000};  ///< of one compile
+  std::uint64_t memory_bytes = 8ULL << 30;     ///< address space of the child
 };
 
+/// One compile at a time: each compiler has one child, which stays for the next compile.
 class NvrtcCompiler final : public device::Compiler {
  public:
   /// Fails where the sandbox is wanted and this kernel lacks a part of it: the error says which.
@@ -42,12 +43,14 @@ class NvrtcCompiler final : public device::Compiler {
 
  private:
   explicit NvrtcCompiler(NvrtcOptions options);
+  Result<device::CompileOutcome> compile_fresh(const Source& source);
   NvrtcJob job_for(const Source& source, std::string text) const;
-  Result<device::CompileOutcome> run(const NvrtcJob& job, const Source& source) const;
+  Result<device::CompileOutcome> run(const NvrtcJob& job, const Source& source);
   Result<device::CompileOutcome> judge(NvrtcAnswer answer, const Source& source) const;
   Result<Binary> binary_from(NvrtcAnswer answer, const Source& source) const;
 
   NvrtcOptions options_;
+  NvrtcProcess process_;
   std::vector<NvrtcHeader> headers_;
   std::string identity_;  ///< version, options and headers: a part of the cache's key
 };

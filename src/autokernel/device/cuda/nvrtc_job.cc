@@ -9,18 +9,19 @@
 namespace ak::cuda {
 namespace {
 
-constexpr std::string_view kMagic = "AKNVRTC1";
+constexpr std::string_view kMagic = "AKNVRTC2 ";
+constexpr std::size_t kLongestHead = kMagic.size() + 20;
 constexpr std::size_t kMaxParts = 4096;
 
-/// Magic, then for each part its length in decimal digits, a line break and its bytes.
+/// Magic and the length of the rest; the number of parts; for each its length and its bytes. Numbers are
+/// decimal digits and a line break.
 std::string frame(const std::vector<std::string_view>& parts) {
-  std::string text(kMagic);
-  text += fmt::format("{}\n", parts.size());
+  std::string text = fmt::format("{}\n", parts.size());
   for (const std::string_view part : parts) {
     text += fmt::format("{}\n", part.size());
     text += part;
   }
-  return text;
+  return fmt::format("{}{}\n{}", kMagic, text.size(), text);
 }
 
 Result<std::size_t> take_number(std::string_view& text) {
@@ -36,6 +37,8 @@ Result<std::size_t> take_number(std::string_view& text) {
 Result<std::vector<std::string>> unframe(std::string_view text) {
   if (!text.starts_with(kMagic)) return internal_error("the message does not begin with {}", kMagic);
   text.remove_prefix(kMagic.size());
+  AK_TRY(length, take_number(text));
+  if (length != text.size()) return internal_error("{} bytes instead of {}", text.size(), length);
   AK_TRY(count, take_number(text));
   if (count == 0 || count > kMaxParts) return internal_error("{} parts", count);
   std::vector<std::string> parts;
@@ -62,6 +65,15 @@ Result<std::vector<std::string>> strings(const JsonReader& in, std::string_view 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace
+
+bool is_whole_message(std::string_view text) {
+  if (!text.starts_with(kMagic.substr(0, text.size()))) return true;
+  const std::size_t head = text.substr(0, kLongestHead).find('\n');
+  if (head == std::string_view::npos) return text.size() >= kLongestHead;
+  text.remove_prefix(kMagic.size());
+  const Result<std::size_t> length = take_number(text);
+  return !length || text.size() >= *length;
+}
 
 std::string encode(const NvrtcJob& job) {
   Json includes = Json::array(), header_names = Json::array();

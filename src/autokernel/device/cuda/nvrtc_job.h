@@ -1,6 +1,6 @@
 #pragma once
-// What the compiler process is asked and what it answers: JSON first, then texts of known length, since a
-// kernel file need not be UTF-8 and a cubin is not.
+// What the compiler process is asked and what it answers, one message each: its length, JSON, then texts of
+// known length, since a kernel file need not be UTF-8 and a cubin is not.
 
 #include <string>
 #include <string_view>
@@ -38,6 +38,10 @@ struct NvrtcAnswer {
   std::string cubin;
   std::vector<std::string> symbols;  ///< of the job's entries, in their order
 };
+
+/// Whether a whole message has arrived; a text that cannot become one is whole too: decoding says what is
+/// wrong.
+bool is_whole_message(std::string_view text);
 
 std::string encode(const NvrtcJob& job);
 Result<NvrtcJob> decode_job(std::string_view text);

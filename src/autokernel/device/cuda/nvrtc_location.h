@@ -31,6 +31,7 @@ struct NvrtcLocation {
   int major = 0, minor = 0;
 
   std::string version() const { return fmt::format("{}.{}", major, minor); }
+  bool operator==(const NvrtcLocation&) const = default;
 };
 
 /// NVRTC 12 or newer (older ones do not know sm_90a). The error lists what was searched and why it was not
