@@ -66,6 +66,8 @@ Result<FileLock> lock_workspace(const fs::path& folder) {
     std::this_thread::sleep_for(kLockPause);
     lock = FileLock::try_lock(path);
   }
+  // The first refusal may have read the number of the process before, which the holder has replaced since.
+  if (!lock) lock = FileLock::try_lock(path);
   if (lock) return lock;
   return tl::unexpected(
       std::move(lock).error().with_context(fmt::format("cannot use the workspace {}", folder.string())));
