@@ -143,6 +143,7 @@ class ReadersTest(unittest.TestCase):
         self.assertEqual(status["targets"], [])
         [other] = status["others"]
         self.assertEqual((other["id"], other["why"], other["share"]), (before["id"], "not in this plan", None))
+        self.assertEqual((other["problem"], other["reduced_problem"]), (before["problem"], before["reduced_problem"]))
         self.assertEqual((other["start_us"], other["experiments"]), (before["start_us"], before["experiments"]))
         self.assertIn("not in this plan; ", self.call("status").stdout)
         self.assertNotIn("targets of the plan before", self.call("plan", OTHER_TRACE).stderr)

@@ -29,22 +29,29 @@ std::string call_time(const std::optional<double>& us, double calls) {
 
 std::string percent_or_dash(double share) { return share > 0 ? fmt::format("{:.1f} %", 100 * share) : "-"; }
 
-/// Shares are of the model's device time, times of one call. Problems that a rehearsal reduced have a column.
+/// Shares are of the model's device time, times of one call. Problems that a rehearsal reduced have a column,
+/// and what was kept moves shares on a GPU only.
 std::string queue_table(const std::vector<QueuedTarget>& targets, const std::vector<std::string>& states,
-                        bool on_cpu) {
+                        const std::optional<DeviceInfo>& device) {
   using Align = TextTable::Align;
+  const bool on_cpu = !device || device->kind == "cpu";
   const bool reduced = std::any_of(targets.begin(), targets.end(),
                                    [](const QueuedTarget& each) { return !each.entry.reduced.empty(); });
-  std::vector<std::string> header = {"target", "problem", "calls", "share"};
-  std::vector<Align> align = {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight};
-  if (!on_cpu) header.emplace_back("share now"), align.push_back(Align::kRight);
-  if (reduced) header.emplace_back("measured here, reduced"), align.push_back(Align::kLeft);
-  for (const char* name : {"start, a call", "best, a call", "speedup", "of floor"}) {
+  std::vector<std::string> header;
+  std::vector<Align> align;
+  const auto column = [&](const char* name, Align side) {
     header.emplace_back(name);
-    align.push_back(Align::kRight);
-  }
-  header.emplace_back("state");
-  align.push_back(Align::kLeft);
+    align.push_back(side);
+  };
+  column("target", Align::kLeft);
+  column("problem", Align::kLeft);
+  column("calls", Align::kRight);
+  column("share", Align::kRight);
+  if (!on_cpu) column("share now", Align::kRight);
+  if (reduced) column("measured here, reduced", Align::kLeft);
+  for (const char* name : {"start, a call", "best, a call", "speedup", "of floor"})
+    column(name, Align::kRight);
+  column("state", Align::kLeft);
   TextTable table(std::move(header), std::move(align));
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const campaign::QueueEntry& entry = targets[i].entry;
@@ -95,7 +102,7 @@ std::string optimize_text(const campaign::OptimizeResult& result, const report::
   }
   std::string text =
       fmt::format("device: {} ({})\nstopped: {}\n\n{}\n", result.device.name, result.device.kind,
-                  stop_text(result), queue_table(targets, states, result.device.kind == "cpu"));
+                  stop_text(result), queue_table(targets, states, result.device));
   for (const OptimizedTarget& each : result.targets) {
     if (each.kernel_path.empty()) continue;
     std::string failed;
@@ -244,13 +251,12 @@ Result<int> run_status(Session& session, const CampaignOptions& options) {
                         {"left_out", now.left_out}});
     return 0;
   }
-  const bool on_cpu = !now.device || now.device->kind == "cpu";
   std::vector<std::string> states;
   for (const QueuedTarget& each : now.queue.targets())
     states.push_back(state_of(each, now.edited, now.unfinished));
   std::string text = now.device ? fmt::format("device: {} ({})\n\n", now.device->name, now.device->kind)
                                 : "device: none yet: nothing was measured\n\n";
-  text += queue_table(now.queue.targets(), states, on_cpu);
+  text += queue_table(now.queue.targets(), states, now.device);
   if (!now.others.empty()) {
     std::vector<QueuedTarget> others;
     states.clear();
@@ -258,7 +264,7 @@ Result<int> run_status(Session& session, const CampaignOptions& options) {
       others.push_back(each.target);
       states.push_back(fmt::format("{}; {}", each.why, state_of(each.target, now.edited, now.unfinished)));
     }
-    text += "\nother targets of the workspace\n" + queue_table(others, states, on_cpu);
+    text += "\nother targets of the workspace\n" + queue_table(others, states, now.device);
   }
   for (const std::string& each : now.left_out) text += each + "\n";
   session.print(text);

@@ -94,6 +94,11 @@ Result<OtherTarget> other_target(const ledger::Workspace& workspace, const Stand
     entry.calls = 1;  // the sum over the problems
     entry.label = fmt::format("{} problems together", problems);
   }
+  if (id.ends_with(kRehearsal)) {
+    const Result<Target> whole = workspace.ledger().target(id.substr(0, id.size() - kRehearsal.size()));
+    entry.reduced = entry.label;
+    entry.label = whole ? whole->problems.front().problem.label() : "a larger problem";
+  }
   for (const plan::PlanSite& site : standing.plan.sites) {
     if (!is_of_site(id, site)) continue;
     entry.site = site.id;
