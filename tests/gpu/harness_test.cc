@@ -3,6 +3,7 @@
 // driver is at work.
 #include "autokernel/harness/harness.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "autokernel/base/clock.h"
@@ -15,12 +16,13 @@
 namespace ak::harness {
 namespace {
 
-struct Starter {
+struct Shipped {
   const char* op;
+  const char* kernel;
   const char* dims;
 };
 
-class GpuHarness : public ::testing::TestWithParam<Starter> {
+class GpuHarness : public ::testing::TestWithParam<Shipped> {
  protected:
   void SetUp() override {
     if (!cuda::driver_present()) GTEST_SKIP() << "no NVIDIA driver on this machine";
@@ -45,17 +47,18 @@ class GpuHarness : public ::testing::TestWithParam<Starter> {
   std::unique_ptr<op::Registry> registry_;
 };
 
-TEST_P(GpuHarness, AcceptsTheStarter) {
+TEST_P(GpuHarness, AcceptsAShippedKernel) {
   const op::Family& family = **registry_->find(GetParam().op);
   auto size = op::parse_size(family, GetParam().dims);
   ASSERT_TRUE(size) << size.error().message;
   auto problem = op::make_problem(family, *size, DType::kF16);
   ASSERT_TRUE(problem) << problem.error().message;
-  const auto starter = std::find_if(family.kernels.begin(), family.kernels.end(),
-                                    [](const auto& each) { return each.name.ends_with("starter.cu"); });
-  ASSERT_NE(starter, family.kernels.end());
-  auto file = kernel::parse(starter->text, starter->name);
+  const auto shipped = std::find_if(family.kernels.begin(), family.kernels.end(),
+                                    [](const auto& each) { return each.name.ends_with(GetParam().kernel); });
+  ASSERT_NE(shipped, family.kernels.end());
+  auto file = kernel::parse(shipped->text, shipped->name);
   ASSERT_TRUE(file) << file.error().message;
+  if (!file->supports_arch(device_->info().arch)) GTEST_SKIP() << "not for " << device_->info().arch;
   Job job;
   job.target = {.id = "t", .op = family.name, .problems = {{.id = "p0", .problem = *problem}}};
   job.candidate = {file->name, file->text, file->defaults};
@@ -71,12 +74,20 @@ TEST_P(GpuHarness, AcceptsTheStarter) {
   EXPECT_TRUE(verdict->passed) << (verdict->failure ? verdict->failure->message : "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GpuHarness,
-                         ::testing::Values(Starter{"rmsnorm", "M=8,N=128"},
-                                           Starter{"softmax", "ROWS=8,COLS=128"},
-                                           Starter{"matmul", "M=32,N=48,K=64"},
-                                           Starter{"flash_attention", "HQ=2,HKV=2,LQ=32,LK=32,D=64"}),
-                         [](const auto& param) { return std::string(param.param.op); });
+// wgmma.cu: either kind of shared memory for either operand, edges, and a row of c that is no whole number of
+// chunks.
+INSTANTIATE_TEST_SUITE_P(
+    Families, GpuHarness,
+    ::testing::Values(Shipped{"rmsnorm", "starter.cu", "M=8,N=128"},
+                      Shipped{"softmax", "starter.cu", "ROWS=8,COLS=128"},
+                      Shipped{"matmul", "starter.cu", "M=32,N=48,K=64"},
+                      Shipped{"matmul", "wgmma.cu", "M=136,N=264,K=72"},
+                      Shipped{"matmul", "wgmma.cu", "M=136,N=261,K=72,TRANS_A=1,TRANS_B=1,ACT=3,bias"},
+                      Shipped{"flash_attention", "starter.cu", "HQ=2,HKV=2,LQ=32,LK=32,D=64"}),
+    [](const auto& param) {
+      const std::string_view kernel = param.param.kernel;
+      return fmt::format("{}_{}_{}", param.param.op, kernel.substr(0, kernel.find('.')), param.index);
+    });
 
 }  // namespace
 }  // namespace ak::harness

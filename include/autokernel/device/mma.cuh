@@ -8,6 +8,9 @@
 //   ak::load_left<32, false>(left, tile, 0, 0);              // 16 x 16 of it into the registers of a warp
 //   ak::multiply_add<scalar_t>(sums, left, right[0], right[1]);
 #include "autokernel/device/convert.cuh"
+#ifndef AK_DEVICE_CPU
+#include "autokernel/device/shared_address.cuh"
+#endif
 
 namespace ak {
 
@@ -108,6 +111,13 @@ inline __device__ void load_matrices_transposed(unsigned (&to)[4], const void* r
   }
 }
 
+inline __device__ void store_matrices(void* row, const unsigned (&from)[4]) {
+  ak_prelude::Exchange rows;
+  ak_prelude::exchange_lanes(0xffffffffu, (unsigned long long)row, rows);
+  const int lane = (int)ak_prelude::lane();
+  for (int i = 0; i < 4; ++i) ((unsigned*)rows.values[8 * i + lane / 4])[lane % 4] = from[i];
+}
+
 inline __device__ void copy_async(void* shared, const void* global, bool inside) {
   const uint4 nothing = {0, 0, 0, 0};
   *(uint4*)shared = inside ? *(const uint4*)global : nothing;
@@ -119,7 +129,6 @@ inline __device__ void copy_wait() {}
 #else
 
 namespace detail {
-inline __device__ unsigned shared_address(const void* pointer) { return (unsigned)__cvta_generic_to_shared(pointer); }
 template <class T>
 struct Multiply;
 template <>
@@ -180,7 +189,7 @@ inline __device__ void multiply_add_tf32(float (&c)[4], const float (&a)[4], con
 inline __device__ void load_matrices(unsigned (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(detail::shared_address(row))
+               : "r"(shared_address(row))
                : "memory");
 }
 
@@ -188,14 +197,22 @@ inline __device__ void load_matrices(unsigned (&to)[4], const void* row) {
 inline __device__ void load_matrices_transposed(unsigned (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(detail::shared_address(row))
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+/// The way back (sm_90): from[i], elements 2t and 2t + 1 of row g of matrix i, goes to the rows whose addresses the lanes
+/// give.
+inline __device__ void store_matrices(void* row, const unsigned (&from)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)), "r"(from[0]),
+               "r"(from[1]), "r"(from[2]), "r"(from[3])
                : "memory");
 }
 
 /// Begins to copy 16 bytes, or 16 bytes of zeros where the source is not `inside`: then it is not read. Both addresses are
 /// multiples of 16.
 inline __device__ void copy_async(void* shared, const void* global, bool inside) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(detail::shared_address(shared)), "l"(global),
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global),
                "r"(inside ? 16 : 0)
                : "memory");
 }

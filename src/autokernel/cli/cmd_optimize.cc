@@ -177,7 +177,7 @@ Result<int> run_optimize(Session& session, const OptimizeOptions& options) {
   AK_TRY(pool, session.start_pool());
   AK_TRY(workspace, session.open_workspace());
   AK_TRY_VOID(store_plan(session, workspace, planned));
-  AK_TRY_VOID(extract_targets(session, workspace, planned, options.top));
+  AK_TRY_VOID(extract_targets(session, workspace, planned, options.top, pool->hello().device));
   std::vector<std::string> why_not;
   AK_TRY(targets,
          measurable_targets(session, workspace, planned, options.top, pool->hello().device, why_not));

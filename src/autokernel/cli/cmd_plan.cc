@@ -193,12 +193,14 @@ Status store_plan(Session& session, const ledger::Workspace& workspace, const pl
 }
 
 Result<std::vector<plan::Extraction>> extract_targets(Session& session, ledger::Workspace& workspace,
-                                                      const plan::Plan& plan, std::size_t top) {
+                                                      const plan::Plan& plan, std::size_t top,
+                                                      const DeviceInfo& device) {
   AK_TRY(registry, session.registry());
+  const DeviceInfo gpu = device.kind == "cpu" ? DeviceInfo{} : device;
   std::vector<plan::Extraction> extractions;
   for (const plan::PlanSite* site : plan::by_priority(plan)) {
     if (extractions.size() == top) break;
-    AK_TRY(extraction, plan::extract(*site, *registry));
+    AK_TRY(extraction, plan::extract(*site, *registry, gpu));
     if (!extraction.kernel_name.empty())
       AK_TRY_VOID(workspace.add_target(extraction.target, extraction.toml, extraction.kernel_text));
     extractions.push_back(std::move(extraction));
@@ -269,10 +271,19 @@ Result<int> run_plan(Session& session, const PlanOptions& options) {
   return 0;
 }
 
+/// The device that the targets will be measured on; any GPU where that is this machine's CPU.
+Result<DeviceInfo> measuring_device(Session& session) {
+  AK_TRY(kind, session.device_kind());
+  if (kind == "cpu" && session.options().worker.empty()) return DeviceInfo{};
+  AK_TRY(pool, session.start_pool());
+  return pool->hello().device;
+}
+
 Result<int> run_extract(Session& session, const ExtractOptions& options) {
   AK_TRY(workspace, session.open_workspace());
   AK_TRY(planned, stored_plan(session, workspace.folder()));
-  AK_TRY(extractions, extract_targets(session, workspace, planned, options.top));
+  AK_TRY(device, measuring_device(session));
+  AK_TRY(extractions, extract_targets(session, workspace, planned, options.top, device));
   Json targets = Json::array();
   std::string text;
   for (const plan::Extraction& extraction : extractions) {

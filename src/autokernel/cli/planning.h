@@ -22,10 +22,12 @@ void print_plan(Session& session, const plan::Plan& plan, std::size_t top);
 /// Keeps the plan; targets that only the plan before knows are named: they stay.
 Status store_plan(Session& session, const ledger::Workspace& workspace, const plan::Plan& plan);
 
-/// The plan's first `top` worthwhile sites as targets of the workspace; an edited kernel.cu stays. A site
-/// that no kernel covers has no kernel_name.
+/// The plan's first `top` worthwhile sites as targets of the workspace, with kernels for `device` (for any
+/// GPU where it is the CPU device); a kernel.cu that is there stays. A site that no kernel covers has no
+/// kernel_name.
 Result<std::vector<plan::Extraction>> extract_targets(Session& session, ledger::Workspace& workspace,
-                                                      const plan::Plan& plan, std::size_t top);
+                                                      const plan::Plan& plan, std::size_t top,
+                                                      const DeviceInfo& device);
 
 /// What a site's target is called in a workspace: under its own id, and under that of its rehearsal.
 bool is_of_site(const std::string& target, const plan::PlanSite& site);

@@ -24,21 +24,28 @@ double space_size(const kernel::KernelFile& file) {
   return size;
 }
 
-/// nullopt, or why the file does not cover the problem. The limits are those that every GPU has.
-Result<std::optional<std::string>> refusal(const kernel::KernelFile& file, const Problem& problem) {
-  if (!file.arch.empty()) return std::optional(fmt::format("is for {} only", fmt::join(file.arch, ", ")));
-  AK_TRY(invalid, kernel::check_config(file, file.defaults, problem, DeviceInfo{}));
+bool better(const kernel::KernelFile& a, const kernel::KernelFile& b) {
+  if (a.arch.empty() != b.arch.empty()) return b.arch.empty();
+  return space_size(a) > space_size(b);
+}
+
+/// nullopt, or why the file does not cover the problem.
+Result<std::optional<std::string>> refusal(const kernel::KernelFile& file, const Problem& problem,
+                                           const DeviceInfo& device) {
+  if (!file.supports_arch(device.arch))
+    return std::optional(fmt::format("is for {} only", fmt::join(file.arch, ", ")));
+  AK_TRY(invalid, kernel::check_config(file, file.defaults, problem, device));
   return invalid ? std::optional(invalid->reason) : std::nullopt;
 }
 
-Result<Choice> choose_kernel(const op::Family& family, const Problem& problem) {
+Result<Choice> choose_kernel(const op::Family& family, const Problem& problem, const DeviceInfo& device) {
   Choice choice;
   for (const op::KernelSource& source : family.kernels) {
     AK_TRY(file, kernel::parse(source.text, source.name));
-    AK_TRY(reason, refusal(file, problem));
+    AK_TRY(reason, refusal(file, problem, device));
     if (reason) {
       choice.refusals.push_back(fmt::format("{}: {}", source.name, *reason));
-    } else if (!choice.file || space_size(file) > space_size(*choice.file)) {
+    } else if (!choice.file || better(file, *choice.file)) {
       choice.file = std::move(file);
     }
   }
@@ -51,7 +58,8 @@ enum class Extent { kAllDims, kFirstDim };
 /// The problem with its dims changed, one after another, as far as family and kernel allow. nullopt: no dim
 /// can be.
 std::optional<Problem> neighbour(const op::Family& family, const kernel::KernelFile& file,
-                                 const Problem& problem, Change change, Extent extent) {
+                                 const Problem& problem, const DeviceInfo& device, Change change,
+                                 Extent extent) {
   std::optional<Problem> found;
   op::Size size{{}, problem.flags, problem.has, problem.scalars};
   for (const std::string& dim : family.dims) size.dims[dim] = problem.dims.at(dim);
@@ -60,7 +68,7 @@ std::optional<Problem> neighbour(const op::Family& family, const kernel::KernelF
     if (before <= 1 || change(before) == before) continue;
     size.dims[dim] = change(before);
     Result<Problem> changed = op::make_problem(family, size, problem.dtype);
-    const auto reason = changed ? refusal(file, *changed) : std::optional<std::string>();
+    const auto reason = changed ? refusal(file, *changed, device) : std::optional<std::string>();
     if (!changed || !reason || *reason) {
       size.dims[dim] = before;
       continue;
@@ -71,7 +79,8 @@ std::optional<Problem> neighbour(const op::Family& family, const kernel::KernelF
   return found;
 }
 
-void add_neighbours(const op::Family& family, const kernel::KernelFile& file, Target& target) {
+void add_neighbours(const op::Family& family, const kernel::KernelFile& file, const DeviceInfo& device,
+                    Target& target) {
   struct Kind {
     const char* id;
     Change change;
@@ -84,7 +93,7 @@ void add_neighbours(const op::Family& family, const kernel::KernelFile& file, Ta
   };
   const Problem primary = target.problems.front().problem;
   for (const Kind& kind : kKinds) {
-    std::optional<Problem> problem = neighbour(family, file, primary, kind.change, kind.extent);
+    std::optional<Problem> problem = neighbour(family, file, primary, device, kind.change, kind.extent);
     if (!problem) continue;
     TargetProblem each;
     each.id = kind.id;
@@ -102,7 +111,7 @@ std::string commented(const std::vector<std::string>& notes) {
 
 }  // namespace
 
-Result<Extraction> extract(const PlanSite& site, const op::Registry& registry) {
+Result<Extraction> extract(const PlanSite& site, const op::Registry& registry, const DeviceInfo& device) {
   AK_TRY(family, registry.find(site.problem.op));
   Extraction result;
   result.target.id = site.id;
@@ -121,7 +130,7 @@ Result<Extraction> extract(const PlanSite& site, const op::Registry& registry) {
   primary.problem.strides.clear();
   for (const std::string& name : site.assumed)
     result.notes.push_back(fmt::format("the trace does not tell `{}`: the default is assumed", name));
-  AK_TRY(choice, choose_kernel(*family, primary.problem));
+  AK_TRY(choice, choose_kernel(*family, primary.problem, device));
   result.target.problems.push_back(std::move(primary));
   if (!choice.file) {
     result.notes.push_back(fmt::format("no kernel of {} covers {}; a kernel file of your own can",
@@ -129,7 +138,7 @@ Result<Extraction> extract(const PlanSite& site, const op::Registry& registry) {
     for (std::string& reason : choice.refusals) result.notes.push_back(std::move(reason));
     return result;
   }
-  add_neighbours(*family, *choice.file, result.target);
+  add_neighbours(*family, *choice.file, device, result.target);
   result.toml = commented(result.notes) + op::format_target(result.target);
   result.kernel_name = choice.file->name;
   result.kernel_text = choice.file->text;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "autokernel/core/device_info.h"
 #include "autokernel/op/op_family.h"
 #include "autokernel/plan/plan.h"
 
@@ -18,8 +19,9 @@ struct Extraction {
   std::vector<std::string> notes;  ///< what is missing or was assumed, for people
 };
 
-/// The family's file with the largest space of configs that covers the site's problem on any GPU; neighbours
-/// are within what it covers. Errors are those of broken families.
-Result<Extraction> extract(const PlanSite& site, const op::Registry& registry);
+/// The family's file that covers the site's problem on `device`, one for its architecture before others, then
+/// the one with the largest space of configs; neighbours are within what it covers. DeviceInfo{} stands for
+/// any GPU. Errors are those of broken families.
+Result<Extraction> extract(const PlanSite& site, const op::Registry& registry, const DeviceInfo& device);
 
 }  // namespace ak::plan

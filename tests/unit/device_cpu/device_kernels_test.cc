@@ -8,6 +8,7 @@
 
 #include "autokernel/base/file.h"
 #include "autokernel/device/cpu/cpu_compiler.h"
+#include "autokernel/embed/device_headers.h"
 #include "support/cpu_fixture.h"
 
 namespace ak::cpu {
@@ -29,6 +30,8 @@ class DeviceKernelsTest : public test::CpuFixture {
     folder_.emplace(std::move(*folder));
     CpuCompilerOptions options;
     options.cache = folder_->path();
+    const auto headers = embed::device_headers();
+    options.device_headers.assign(headers.begin(), headers.end());
     auto compiler = CpuCompiler::create(options);
     ASSERT_TRUE(compiler) << compiler.error().message;
     compiler_ = std::move(*compiler);
@@ -228,6 +231,76 @@ TEST_F(DeviceKernelsTest, ADivergentBarrierIsReportedAtItsLine) {
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->kind, FailureKind::kDivergentBarrier);
   EXPECT_THAT(fault->message, HasSubstr("softmax.cu:3"));
+}
+
+// The operand of 128 rows and 64 terms lies in the tile as TMA leaves it; a matrix descriptor is read as the
+// PTX ISA says. Instructions see addresses, whose bits 4 to 6 the swizzle changes by bits 7 to 9.
+constexpr char kMatrixTiles[] = R"(
+#include "autokernel/device/mma.cuh"
+#include "autokernel/device/wgmma.cuh"
+
+__device__ int misread(const unsigned short* tile, bool terms_innermost) {
+  const unsigned base = 5 * 1024;
+  int wrong = 0;
+  for (int half = 0; half < 2; ++half) {
+    for (int slice = 0; slice < 4; ++slice) {
+      const unsigned long long bits =
+          ak::WgmmaTile::describe(base, 64 * 128).at(half * 8192 + slice * (terms_innermost ? 32 : 2048)).bits;
+      const unsigned start = (bits & 0x3fff) << 4, block = (bits >> 16 & 0x3fff) << 4, group = (bits >> 32 & 0x3fff) << 4;
+      if (bits >> 49 != 1u << 13) ++wrong;
+      for (int row = 0; row < 64; ++row) {
+        for (int term = 0; term < 16; ++term) {
+          const unsigned at = terms_innermost
+                                  ? start + row / 8 * group + row % 8 * 128 + term * 2
+                                  : start + row / 64 * block + term / 8 * group + term % 8 * 128 + row % 64 * 2;
+          const unsigned swizzled = (at ^ (at >> 3 & 0x70)) - base;
+          if (tile[swizzled / 2] != (half * 64 + row) * 64 + slice * 16 + term) ++wrong;
+        }
+      }
+    }
+  }
+  return wrong;
+}
+
+__global__ void k(int* wrong) {
+  __shared__ unsigned short tile[128 * 64];
+  for (int kind = 0; kind < 2; ++kind) {
+    for (int row = 0; row < 128; ++row) {
+      for (int term = 0; term < 64; ++term) {
+        const int at = kind == 0 ? ak::swizzled<64>(row, term) + term % 8
+                                 : row / 64 * 4096 + ak::swizzled<64>(term, row % 64) + row % 8;
+        tile[at] = row * 64 + term;
+      }
+    }
+    wrong[kind] = misread(tile, kind == 0);
+  }
+})";
+
+TEST_F(DeviceKernelsTest, MatrixDescriptorsNameTheElementsThatTmaBrought) {
+  const auto module = compile(kMatrixTiles);
+  const auto wrong = buffer(8);
+  write(wrong, std::vector<int>{-1, -1});
+  const auto fault = run({launch(module, 1, 1, {BufferRef{wrong}})});
+  ASSERT_FALSE(fault) << fault->message;
+  EXPECT_EQ(read<int>(wrong, 2), (std::vector<int>{0, 0}));
+}
+
+TEST_F(DeviceKernelsTest, MatricesOfAWarpComeBackFromSharedMemory) {
+  const auto module = compile(
+      "#include \"autokernel/device/mma.cuh\"\n"
+      "__global__ void k(int* wrong) {\n  __shared__ __align__(16) unsigned rows[32][4];\n"
+      "  const int lane = threadIdx.x;\n  const unsigned from[4] = {lane, 100 + lane, 200 + lane, 300 + "
+      "lane};\n"
+      "  ak::store_matrices(rows[lane], from);\n  __syncthreads();\n"
+      "  unsigned to[4];\n  ak::load_matrices(to, rows[lane]);\n"
+      "  for (int i = 0; i < 4; ++i) {\n"
+      "    if (to[i] != from[i] || rows[8 * i + lane / 4][lane % 4] != from[i]) atomicAdd(wrong, 1);\n  "
+      "}\n}");
+  const auto wrong = buffer(4);
+  write(wrong, std::vector<int>{0});
+  const auto fault = run({launch(module, 1, 32, {BufferRef{wrong}})});
+  ASSERT_FALSE(fault) << fault->message;
+  EXPECT_EQ(read<int>(wrong, 1)[0], 0);
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST(Plan, AStoredPlanThatDoesNotFitTheFamiliesIsRefused) {
 
 TEST(Extract, MakesATargetWithNeighboursOfASite) {
   const Plan plan = plan_of({linear("[[64, 32], [16, 32], []]")});
-  const Result<Extraction> extraction = extract(plan.sites[0], families());
+  const Result<Extraction> extraction = extract(plan.sites[0], families(), DeviceInfo{});
   ASSERT_TRUE(extraction) << extraction.error().message;
   const std::vector<TargetProblem>& problems = extraction->target.problems;
   ASSERT_THAT(problems, SizeIs(4));
@@ -151,6 +151,23 @@ TEST(Extract, MakesATargetWithNeighboursOfASite) {
   EXPECT_EQ(problems[3].problem.label(), "BATCH=1 K=31 M=63 N=15 TRANS_B=1 f32");
   EXPECT_EQ(problems[3].role, Role::kSweep);
   EXPECT_FALSE(extraction->kernel_text.empty());
+}
+
+TEST(Extract, PrefersAKernelForTheArchitectureWhereItsNeedsHold) {
+  DeviceInfo hopper;
+  hopper.kind = "cuda";
+  hopper.arch = "sm_90a";
+  hopper.dynamic_shared_bytes = 227 * 1024;
+  hopper.clusters = hopper.tensor_maps = true;
+  const auto kernel_for = [](const DeviceInfo& device, std::int64_t terms) {
+    PlanSite site = plan_of({linear("[[64, 32], [16, 32], []]")}).sites[0];
+    site.problem.dtype = DType::kBF16;
+    site.problem.dims["K"] = terms;
+    return extract(site, families(), device)->kernel_name;
+  };
+  EXPECT_EQ(kernel_for(hopper, 32), "matmul/kernels/wgmma.cu");
+  EXPECT_EQ(kernel_for(hopper, 31), "matmul/kernels/mma.cu");
+  EXPECT_EQ(kernel_for(DeviceInfo{}, 32), "matmul/kernels/mma.cu");
 }
 
 }  // namespace
