@@ -29,7 +29,7 @@ def answer(channel, **fields):
 
 
 def short(error):
-    """The last line that says something, without a stack."""
+    """The first line that says something, without a stack."""
     lines = [line for line in f"{type(error).__name__}: {error}".splitlines() if line.strip()]
     return lines[0][:300] if lines else type(error).__name__
 

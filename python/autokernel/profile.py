@@ -69,6 +69,19 @@ def loss_of(output, torch):
     return sum(tensor.float().square().mean() for tensor in tensors)
 
 
+def label_modules(options, torch, model, is_module):
+    """Labels the calls of the model's modules where that can be; returns what the column `in` of the plan then holds."""
+    if not is_module:
+        return "no column `in`: the model is a function, not a module"
+    if options.compile:
+        return "no column `in`: what torch.compile makes belongs to no module"
+    if not capture.modules_labelled(torch, model.call, model.args, model.kwargs):
+        return "no column `in`: with labels of its modules the model does other work"
+    if options.train:
+        return "the column `in` names modules of the forward pass; `-` is the backward pass, which runs in none"
+    return "the column `in` names modules; `-` runs in none"
+
+
 def prepare(options, torch, model):
     """(step, graph, why there is none)"""
     why_not = ("--train: a graph of the forward pass has no backward pass" if options.train else
@@ -78,8 +91,8 @@ def prepare(options, torch, model):
     is_module = isinstance(model.call, torch.nn.Module)
     if why_not is None:
         graph, why_not = capture.capture(torch, model.call, model.args, model.kwargs)
-    if graph is None and is_module and not options.train and not options.compile:
-        capture.modules_labelled(torch, model.call, model.args, model.kwargs)
+    if graph is None:
+        model.notes.append(label_modules(options, torch, model, is_module))
     run = torch.compile(model.call) if options.compile else model.call
 
     def infer():

@@ -170,7 +170,7 @@ class JsonTest(unittest.TestCase):
         self.assertEqual(log.returncode, 0, log.stderr)
         self.assert_shape(log.json, {"schema": int, "experiments": [
             {"experiment": int, "target": str, "tag": str, "proposer": str, "description": str, "decision": str,
-             "objective_us": NUMBER, "commit": str, "started_at": str, "ended_at": str}]})
+             "objective_us": (int, float, type(None)), "commit": str, "started_at": str, "ended_at": str}]})
         self.assertEqual([each["proposer"] for each in log.json["experiments"]], ["start", "tune:random"])
         show = self.call("show", "2", "--json")
         self.assertEqual(show.returncode, 0, show.stderr)
@@ -213,6 +213,35 @@ class JsonTest(unittest.TestCase):
             self.assertIn(done.returncode, (0, 3), command)
             self.assert_shape(done.json, shape, command)
             self.assertEqual(done.json["schema"], 1)
+
+
+    def doctor_of(self, python):
+        done = self.call("doctor", "--json", "--python", str(python))
+        [found] = [each for each in done.json["findings"] if each["what"].startswith("Python with PyTorch")]
+        self.assertEqual(done.json["complete"], all(each["state"] != "missing" for each in done.json["findings"]))
+        return found
+
+    def test_doctor_looks_at_the_python_that_profile_would_use(self):
+        found = self.doctor_of("/nonexistent/python3")
+        self.assertEqual(found["state"], "optional")
+        self.assertIn("/nonexistent/python3", found["found"])
+        self.assertIn("--python", found["remedy"])
+        folder = self.folder / "fake"
+        folder.mkdir()
+        python = folder / "python"
+        python.write_text(f'#!/bin/sh\nPYTHONPATH={folder} exec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+        torch = "print('hello')\n__version__ = '2.5.1'\nclass version: cuda = {}\nclass cuda: is_available = lambda: False\n"
+        for text, words in ((torch.format("'12.4'"), ["PyTorch 2.5.1 with CUDA 12.4, sees no GPU", sys.executable]),
+                            (torch.format("None"), ["PyTorch 2.5.1 without CUDA"]),
+                            ("raise ImportError('libcudart.so: no such file')", ["no PyTorch (ImportError: libcudart.so"])):
+            (folder / "torch.py").write_text(text)
+            found = self.doctor_of(python)
+            for each in words:
+                self.assertIn(each, found["found"])
+        self.assertEqual(found["state"], "optional")
+        (folder / "torch.py").write_text("import sys; sys.exit('broken to the core')")
+        self.assertIn("broken to the core", self.doctor_of(python)["found"])
 
 
 if __name__ == "__main__":

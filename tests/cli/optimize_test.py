@@ -14,19 +14,39 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TRACE = str(ROOT / "tests" / "data" / "traces" / "llama_gqa_bf16_1x1024.json.gz")
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import traces  # noqa: E402
+
 BINARY = ""
 
 
+def softmax(rows, columns, us):
+    return "aten::_softmax", [[rows, columns]], {1: -1, 2: False}, us
+
+
+# Two sites of one family and dtype, too large for the CPU device: the second one's references are in the cache. Few rows: the
+# CPU device pays for blocks and barriers.
+SITES = traces.trace(softmax(4, 1 << 22, 90), *[softmax(2, 1 << 22, 40)] * 3)
+
+
 class OptimizeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = tempfile.TemporaryDirectory(prefix="ak-optimize-cache-")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cache.cleanup()
+
     def setUp(self):
         outer = tempfile.TemporaryDirectory(prefix="ak-optimize-")
         self.addCleanup(outer.cleanup)
         self.folder = pathlib.Path(outer.name)
+        (self.folder / "trace.json").write_text(json.dumps(SITES))
 
     def command(self, *arguments):
         return subprocess.Popen([BINARY, *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                text=True, env=dict(os.environ, AUTOKERNEL_CACHE=str(self.folder / "cache")))
+                                text=True, env=dict(os.environ, AUTOKERNEL_CACHE=self.cache.name, AUTOKERNEL_DEVICE="cpu"))
 
     def call(self, *arguments, code=0):
         process = self.command(*arguments)
@@ -35,7 +55,7 @@ class OptimizeTest(unittest.TestCase):
         return out, err
 
     def test_a_campaign_from_a_trace(self):
-        out, err = self.call("optimize", TRACE, "--top", "2", "--budget", "6", "--strategy", "random", "--json")
+        out, err = self.call("optimize", "trace.json", "--top", "2", "--budget", "6", "--strategy", "random", "--json")
         answer = json.loads(out)
         self.assertEqual((answer["schema"], answer["rehearsal"], answer["projection"]), (1, True, None))
         self.assertIn("rehearsal", answer["no_projection"])
@@ -49,6 +69,10 @@ class OptimizeTest(unittest.TestCase):
             self.assertGreaterEqual(each["speedup"], 1)
             self.assertTrue((self.folder / each["kernel"]).is_file())
         self.assertEqual(answer["stopped"], "the budget is spent")
+        searches = [each for each in json.loads(self.call("log", "--json")[0])["experiments"] if each["proposer"] != "start"]
+        self.assertTrue(searches)
+        for each in searches:  # a search that its budget cut does not read as one of the whole space
+            self.assertRegex(each["description"], r"over \d+ configs, seed \d+; \d+ of them measured \(\d+ trials are done\): ")
 
         status = json.loads(self.call("status", "--top", "2", "--json")[0])
         self.assertEqual({each["id"] for each in status["targets"]}, {each["id"] for each in answer["targets"]})
@@ -78,19 +102,28 @@ class OptimizeTest(unittest.TestCase):
         self.assertTrue(kernel.read_text().endswith("// tried by hand\n"))
 
     def test_an_interrupted_campaign_goes_on(self):
-        process = self.command("optimize", TRACE, "--top", "1", "--budget", "8", "--strategy", "random", "--json")
+        process = self.command("optimize", "trace.json", "--top", "1", "--budget", "12", "--strategy", "random", "--json")
         ledger = self.folder / ".autokernel" / "ledger.db"
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and process.poll() is None:
-            if ledger.exists() and "tune:random" in self.call("log")[0]:
+            if ledger.exists() and "tune:random" in self.command("log").communicate()[0]:  # it may be empty yet
                 break
-            time.sleep(0.3)
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=120)
         self.assertEqual(process.returncode, 130)
         log = json.loads(self.call("log", "--json")[0])["experiments"]
         self.assertEqual([each["decision"] for each in log], ["start", "interrupted"])
-        answer = json.loads(self.call("optimize", "--top", "1", "--budget", "8", "--strategy", "random", "--json")[0])
+        self.assertIsNone(log[1]["objective_us"])
+        # Nothing reads as if the search had ended.
+        [target] = json.loads(self.call("status", "--top", "1", "--json")[0])["targets"]
+        self.assertIsNotNone(target["unfinished_trials"])
+        self.assertIn("a search was interrupted after", self.call("status", "--top", "1")[0])
+        report = self.call("report")[0]
+        self.assertIn("not finished (interrupted)", report)
+        self.assertIn("experiment 2 was interrupted: it has no decision yet", report)
+        self.assertNotIn("the starter stays", report)
+        answer = json.loads(self.call("optimize", "--top", "1", "--budget", "12", "--strategy", "random", "--json")[0])
         log = json.loads(self.call("log", "--json")[0])["experiments"]
         self.assertNotIn("interrupted", [each["decision"] for each in log])
         self.assertEqual(log[1]["experiment"], 2)
@@ -103,15 +136,15 @@ class OptimizeTest(unittest.TestCase):
         self.assertIn("there is no plan yet", err)
         out, err = self.call("optimize", "model.py:Net", code=2)
         self.assertIn("cannot profile model.py:Net", err)  # no such file, or no PyTorch to read it
-        out, err = self.call("optimize", TRACE, "--input", "1x1024:int64", code=2)
+        out, err = self.call("optimize", "trace.json", "--input", "1x1024:int64", code=2)
         self.assertIn("no model is named", err)
         out, err = self.call("status", code=2)
         self.assertIn("there is no workspace", err)
-        out, err = self.call("optimize", TRACE, "--strategy", "luck", code=2)
+        out, err = self.call("optimize", "trace.json", "--strategy", "luck", code=2)
         self.assertIn("unknown strategy", err)
         self.assertFalse((self.folder / ".autokernel").exists())
 
 
 if __name__ == "__main__":
-    BINARY = sys.argv.pop(1)
+    BINARY = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main()

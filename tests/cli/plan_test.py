@@ -15,6 +15,9 @@ import tomllib
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import traces  # noqa: E402
+
 TRACES = ROOT / "tests" / "data" / "traces"
 SAMPLES = sorted(path.name for path in TRACES.glob("*.json.gz"))
 BINARY = ""
@@ -211,6 +214,15 @@ class PlanTest(unittest.TestCase):
         plan = self.plan(self.write(trace))
         self.assertEqual([(each["aten"], each["time_us"]) for each in plan["by_aten"]],
                          [(name, 30), ("Torch-Compiled Region: 0/0", 10)])
+
+    def test_a_site_that_is_all_of_the_time_has_no_ceiling(self):
+        plan = self.plan(self.write(traces.trace(("aten::mm", [[64, 64], [64, 64]], {}, 30))))
+        [site] = plan["sites"]
+        self.assertEqual((site["share"], site["ceiling"], site["calls"]), (1, None, 1))
+        self.assertIsInstance(site["calls"], int)
+        self.assertNotIn("inf", json.dumps(plan))
+        self.assertEqual(json.loads(self.call("plan", "--json").stdout), plan)
+        self.assertNotIn("inf", self.call("plan").stdout)
 
     def test_bad_files_say_what_is_wrong(self):
         packed = (TRACES / SAMPLES[0]).read_bytes()

@@ -79,6 +79,21 @@ class Memory(nn.Module):
     def forward(self, x):
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")
 
+class Weights(nn.Module):
+    def forward(self, x):
+        nn.Linear(4, 4).load_state_dict({"weight": torch.ones(4, 4), "other": x})
+
+class Many(nn.Module):
+    def forward(self, x):
+        raise ValueError("\\n".join(f"line {each}" for each in range(100)))
+
+class Chained(nn.Module):
+    def forward(self, x):
+        try:
+            {}["weights"]
+        except KeyError as error:
+            raise RuntimeError("the model is not ready") from error
+
 class Needs(nn.Module):
     def __init__(self, width, depth=2):
         super().__init__()
@@ -206,7 +221,17 @@ class ProfileTest(unittest.TestCase):
         self.assertEqual(record["inputs"][2]["dtype"], "bool")
 
     def test_training_is_recorded_without_a_graph(self):
-        plan, record, _ = self.plan(MODELS / "template.py", "--train")
+        plan, record, said = self.plan(MODELS / "template.py", "--train")
+        self.assertEqual({place["module"] for site in plan["sites"] for place in site["places"]}, {"", "down"})
+        self.assertIn("the column `in` names modules of the forward pass; `-` is the backward pass", said)
+        table = self.program("plan").stdout
+        self.assertRegex(table, r"(?m)  \(model\)$")
+        self.assertRegex(table, r"(?m)  -$")  # of the backward pass
+        function = self.folder / "function.py"
+        function.write_text("import torch\ndef build(device, dtype): return (lambda x: x @ x), (torch.ones(8, 8),)")
+        alone, _, said = self.plan(function, "--no-graph")
+        self.assertEqual([site["places"] for site in alone["sites"]], [[]])
+        self.assertIn("no column `in`: the model is a function", said)
         self.assertGreater(self.calls(plan)["matmul"], 2)
         self.assertEqual(record["mode"], "training")
         self.assertIn("backward", record["graph"]["why_not"])
@@ -234,6 +259,12 @@ class ProfileTest(unittest.TestCase):
         said = self.refused(f"{self.model}:Fails", "--input", "4x8",
                             words=["4x8 and 3x3", "model.py", "in forward", "return self.inside(x)", "in inside"])
         self.assertNotIn("autokernel/", said.replace(str(self.folder), ""))  # the user's own frames alone
+        self.refused(f"{self.model}:Weights", "--input", "4",
+                     words=["RuntimeError: Error(s) in loading state_dict for Linear: (", "Missing key(s) in state_dict: \"bias\".",
+                            "Unexpected key(s) in state_dict: \"other\"."])
+        self.refused(f"{self.model}:Many", "--input", "4", words=["ValueError: line 0 (", "line 1", "lines)", "line 99"])
+        self.refused(f"{self.model}:Chained", "--input", "4", words=["RuntimeError: the model is not ready (",
+                                                                    "after KeyError: 'weights'"])
         self.refused(f"{self.model}:Needs", "--input", "4", words=["Needs(width, depth=2) needs width", "--arg width=VALUE", "make"])
         self.refused(f"{self.model}:Memory", "--input", "4", words=["out of memory on cpu: make the input smaller"])
         self.refused(f"{self.model}:no_inputs", words=["forward(ids, kinds=None, mask=None, scale=1.0)", "--input"])

@@ -15,6 +15,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRACE = str(ROOT / "tests" / "data" / "traces" / "llama_gqa_bf16_1x1024.json.gz")
+OTHER_TRACE = str(ROOT / "tests" / "data" / "traces" / "bert_fp16_8x512.json.gz")
 BINARY = ""
 READERS = (["status"], ["next"], ["log"], ["show", "1"], ["report"], ["plan"])
 
@@ -103,6 +104,67 @@ class ReadersTest(unittest.TestCase):
                                   (["log", "--target", "nope"], target), (["log", "--tag", "nope"], "optimize")):
             self.assertIn(expected, self.call(*command, code=2).stderr)
         self.assertIn(target, self.call("log", "--target", target).stdout)
+
+    def test_status_says_what_its_numbers_are_of(self):
+        plan = {site["id"]: site for site in json.loads(self.call("plan", "--json").stdout)["sites"]}
+        target = json.loads(self.call("status", "--json").stdout)["targets"][0]
+        site = plan[target["site"]]
+        self.assertEqual((target["share"], target["calls"], target["share_now"]), (site["share"], site["calls"], None))
+        self.assertIsInstance(target["calls"], int)
+        self.assertGreater(target["calls"], 1)
+        self.assertNotEqual(target["reduced_problem"], target["problem"])
+        text = self.call("status").stdout
+        for words in ("start, a call", "best, a call", "measured here, reduced", target["reduced_problem"]):
+            self.assertIn(words, text)
+        call_us = target["start_us"] / target["calls"]
+        self.assertIn(f"{call_us:.3f} us" if call_us < 1000 else f"{call_us / 1000:.3f} ms", text)
+        self.assertIn(f"{100 * site['share']:.1f} % of the model's device time", self.call("next").stdout)
+
+    def test_reports_say_what_their_numbers_are_of(self):
+        target = json.loads(self.call("status", "--json").stdout)["targets"][0]
+        text = self.call("report").stdout
+        for words in ("all calls in the model", "starter, a call", "measured here, reduced", "reduced from", target["problem"],
+                      target["reduced_problem"], f"(all {target['calls']} calls)", "calls x time"):
+            self.assertIn(words, text)
+        answer = json.loads(self.call("report", "--json").stdout)
+        self.assertIsNone(answer["projection"])
+        self.assertIn("rehearsal", answer["no_projection"])
+
+    def test_readers_announce_no_rehearsal(self):
+        for command in READERS:
+            self.assertNotIn("rehearsal:", self.call(*command).stderr)
+
+    def test_a_second_plan_hides_no_target_of_the_first(self):
+        before = json.loads(self.call("status", "--json").stdout)["targets"][0]
+        said = self.call("plan", OTHER_TRACE).stderr
+        self.assertIn("targets of the plan before that this one does not have", said)
+        self.assertIn(before["id"], said)
+        status = json.loads(self.call("status", "--json").stdout)
+        self.assertEqual(status["targets"], [])
+        [other] = status["others"]
+        self.assertEqual((other["id"], other["why"], other["share"]), (before["id"], "not in this plan", None))
+        self.assertEqual((other["problem"], other["reduced_problem"]), (before["problem"], before["reduced_problem"]))
+        self.assertEqual((other["start_us"], other["experiments"]), (before["start_us"], before["experiments"]))
+        self.assertIn("not in this plan; ", self.call("status").stdout)
+        self.assertNotIn("targets of the plan before", self.call("plan", OTHER_TRACE).stderr)
+        self.call("plan", TRACE)
+        again = json.loads(self.call("status", "--json").stdout)
+        self.assertEqual((again["targets"][0], again["others"]), (before, []))
+
+    def test_a_device_that_there_is_not_is_refused_by_every_command(self):
+        for command in [*READERS, ["ops"], ["doctor"], ["config"], ["devices"], ["explain", "race"], ["extract"], ["record"],
+                        ["optimize"], ["profile", "x.py"], ["compile", "x.cu"], ["bench", "x.cu"], ["selftest"], ["worker"]]:
+            for device in ("foo", "cuda:", "cuda:x", "cpu:1"):
+                done = self.call(*command, "--device", device, code=2)
+                self.assertIn(f"--device: device `{device}`: expected auto, cpu or cuda, or cuda:N", done.stderr)
+                self.assertEqual(done.stdout, "")
+        for command in ("profile", "optimize"):
+            done = self.call(command, "x.py", "--torch-device", "foo", code=2)
+            self.assertIn("--torch-device: device `foo`: expected auto, cpu or cuda", done.stderr)
+        done = subprocess.run([BINARY, "config"], env=dict(self.environment, AUTOKERNEL_DEVICE="foo"), capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("AUTOKERNEL_DEVICE: device `foo`: expected", done.stderr)
 
     def test_a_broken_plan_names_the_remedy(self):
         plan = self.workspace / "plan.json"

@@ -13,58 +13,21 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import tinynorm  # noqa: E402
+
 TRACE = str(ROOT / "tests" / "data" / "traces" / "llama_gqa_bf16_1x1024.json.gz")
 BINARY = ""
 
-SIZES = """[sizes]
-smoke = [{ M = 2, N = 32 }]
-sweep = [{ M = 128, N = 128 }]
-edge = [{ M = 1, N = 1 }]
-primary = [{ M = 128, N = 128 }]
-
-"""
 PASSES = "for (int pass = 0; pass < 60; ++pass)"
-KERNEL = """/* autokernel
-op = "tinynorm"
-dtypes = ["f32"]
-[tunables]
-LANES = [4]
-[defaults]
-LANES = 4
-[[launch]]
-entry = "norm"
-grid = ["ceil_div(M, LANES)"]
-block = ["LANES"]
-args = ["x", "weight", "y", "M", "N", "eps"]
-*/
-extern "C" __global__ void norm(const float* x, const float* weight, float* y, int M, int N, float eps) {
-  const int row = blockIdx.x * LANES + threadIdx.x;
-  if (row >= M) return;
-  float squares = 0;
-  %s {
-    float sum = 0;
-    for (int i = 0; i < N; ++i) sum += x[row * N + i] * x[row * N + i];
-    squares = sum + 0 * squares;
-  }
-  const float rstd = 1.0f / sqrtf(squares / N + eps);
-  for (int i = 0; i < N; ++i) y[row * N + i] = x[row * N + i] * rstd * weight[i];
-}
-""" % PASSES
-
 
 class RecordTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.outer = tempfile.TemporaryDirectory(prefix="ak-record-")
         cls.base = pathlib.Path(cls.outer.name)
-        family = cls.base / "ops" / "tinynorm"
-        shutil.copytree(ROOT / "ops" / "rmsnorm", family)
-        toml = (family / "op.toml").read_text()
-        begin, end = toml.index("[sizes]"), toml.index("[[draw]]")
-        (family / "op.toml").write_text((toml[:begin] + SIZES + toml[end:]).replace('name = "rmsnorm"', 'name = "tinynorm"'))
-        for file in family.rglob("*.cu"):
-            file.write_text(file.read_text().replace('op = "rmsnorm"', 'op = "tinynorm"'))
-        (cls.base / "norm.cu").write_text(KERNEL)
+        tinynorm.write_family(cls.base / "ops" / "tinynorm", sweep="M = 128, N = 128", primary="M = 128, N = 128")
+        (cls.base / "norm.cu").write_text(tinynorm.kernel({"LANES": [4]}, passes="60"))
         cls.environment = dict(os.environ, AUTOKERNEL_CACHE=str(cls.base / "cache"), AUTOKERNEL_DEVICE="cpu")
         cls.tuned = cls.base / "tuned"
         done = cls.run_in(cls.tuned, "tune", str(cls.base / "norm.cu"), "--dims", "M=128,N=256", "--budget", "1")
@@ -116,6 +79,33 @@ class RecordTest(unittest.TestCase):
         self.assertIn("one pass is enough", (self.workspace / "reports" / "report.md").read_text())
         self.assertIn("the speed of the start", self.call("report").stdout)
 
+    def test_a_later_edit_is_told_against_what_was_kept_before_it(self):
+        self.edit(PASSES, "for (int pass = 0; pass < 8; ++pass)")
+        first = json.loads(self.call("record", "--json").stdout)
+        self.edit("pass < 8", "pass < 1")
+        second = json.loads(self.call("record", "--json").stdout)
+        self.assertEqual((first["decision"], second["decision"]), ("kept", "kept"))
+        self.assertEqual(second["start_experiment"], first["experiment"])
+        report = self.call("report").stdout
+        before = f"experiment {first['experiment']}"
+        self.assertIn(f"the speed of {before}", report)
+        self.assertIn(f"{before}, a call", report)  # the column is of what the edit was measured against
+        self.assertNotIn("start, a call", report)
+        shown = self.call("show", str(second["experiment"])).stdout
+        self.assertIn(f"{before} / this: the time of what {before} left over this config's", shown)
+        answer = json.loads(self.call("show", str(second["experiment"]), "--json").stdout)
+        self.assertEqual(answer["measured_against"], first["experiment"])
+
+    def test_a_deleted_kernel_is_put_back_and_that_is_said(self):
+        self.kernel.unlink()
+        done = self.call("record", code=2)
+        self.assertIn("kernel.cu was missing: it is again what experiment 1 left there", done.stderr)
+        self.assertIn("there is nothing to measure", done.stderr)
+        self.assertTrue(self.kernel.is_file())
+        self.kernel.unlink()
+        done = self.call("tune", str(self.base / "norm.cu"), "--dims", "M=128,N=256", "--budget", "1", "--json")
+        self.assertIn("kernel.cu was missing", json.loads(done.stdout)["repaired"][0])
+
     def test_a_slower_edit_is_reverted_and_not_lost(self):
         before = self.kernel.read_text()
         edited = self.edit(PASSES, "for (int pass = 0; pass < 120; ++pass)")
@@ -136,6 +126,7 @@ class RecordTest(unittest.TestCase):
         self.assertIn("see: autokernel explain", done.stdout)
         self.assertEqual(self.kernel.read_text(), before)
         self.assertEqual(self.log()[-1]["decision"], "failed")
+        self.assertIsNone(self.log()[-1]["objective_us"])
         self.assertIn("does not pass", self.call("report").stdout)
 
     def test_of_two_callers_at_once_one_records_and_the_other_is_told(self):
@@ -196,6 +187,10 @@ class RecordTest(unittest.TestCase):
         upcoming = json.loads(self.call("next", "--top", "1", "--json").stdout)["next"]
         self.assertFalse(upcoming["edited"])
         kernel = pathlib.Path(upcoming["kernel"])
+        text = kernel.read_text()
+        kernel.unlink()
+        self.assertIn("`autokernel extract` makes it again", self.call("record", "--target", upcoming["id"], code=2).stderr)
+        kernel.write_text(text)
         kernel.write_text(kernel.read_text().replace("\nTHREADS = 256\n", "\nTHREADS = 64\n"))
         upcoming = json.loads(self.call("next", "--top", "1", "--json").stdout)["next"]
         self.assertTrue(upcoming["edited"])
@@ -206,6 +201,7 @@ class RecordTest(unittest.TestCase):
         answer = json.loads(done.stdout)
         self.assertEqual(answer["target"], upcoming["id"] + "_rehearsal")
         self.assertEqual(answer["start_experiment"], 1)  # what was there was measured first
+        self.assertEqual(done.stderr.count("rehearsal:"), 1, done.stderr)
         status = json.loads(self.call("status", "--top", "1", "--json").stdout)
         self.assertEqual(status["targets"][0]["experiments"], 2)
         self.assertEqual(status["device"]["kind"], "cpu")

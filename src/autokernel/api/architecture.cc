@@ -1,7 +1,6 @@
 #include "autokernel/api/architecture.h"
 
 #include <algorithm>
-#include <charconv>
 #include <thread>
 
 #include "autokernel/device/cpu/cpu_device.h"
@@ -10,12 +9,8 @@ namespace ak::api {
 
 Result<DeviceInfo> describe_architecture(std::string_view name) {
   if (name == "cpu") return cpu::describe_cpu(std::max(1U, std::thread::hardware_concurrency()));
-  int number = 0;
-  std::string_view rest = name.starts_with("sm_") ? name.substr(3) : std::string_view();
-  auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-  bool known_suffix = rest.empty() || rest == "a" || rest == "f";
-  if (error != std::errc() || number < 50 || number > 999 || !known_suffix) {
+  const int number = cuda_arch_number(name).value_or(0);
+  if (number < 50) {
     return usage_error(
         "architecture `{}`: expected cpu or a CUDA architecture such as sm_80, sm_90a, sm_100a", name);
   }

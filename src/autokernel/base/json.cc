@@ -142,6 +142,8 @@ Result<const Json*> JsonReader::get_object(std::string_view field) const {
   return value;
 }
 
+Json json_finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
 Json json_number(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

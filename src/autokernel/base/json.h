@@ -44,5 +44,7 @@ class JsonReader {
 
 /// A double as JSON: numbers as they are, non-finite ones as the strings "inf", "-inf", "nan".
 Json json_number(double value);
+/// For answers that programs read: a number, or null where it is none that JSON has.
+Json json_finite(double value);
 
 }  // namespace ak

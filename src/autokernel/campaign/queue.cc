@@ -41,14 +41,18 @@ Result<Reached> reached_by(const ledger::Ledger& ledger, const QueueEntry& entry
   std::optional<std::int64_t> incumbent;
   for (const Experiment& each : experiments) {
     AK_TRY(context, ledger.context(each.id));
-    if (context.device.uuid != device_uuid || each.decision == Decision::kRunning) continue;
+    if (context.device.uuid != device_uuid) continue;
     AK_TRY(trials, ledger.trials(each.id));
+    reached.trials += trials.size();
+    for (const Trial& trial : trials) reached.hours += (trial.wall_s + trial.compile_s) / 3600;
+    if (each.decision == Decision::kRunning) {
+      reached.unfinished = trials.size();
+      continue;
+    }
     reached.last = each.decision;
     reached.last_description = each.description;
     ++reached.experiments;
     if (each.proposer != kStartProposer && each.proposer != kEditProposer) ++reached.searches;
-    reached.trials += trials.size();
-    for (const Trial& trial : trials) reached.hours += (trial.wall_s + trial.compile_s) / 3600;
     if (each.decision == Decision::kStart) {
       reached.start_us = each.objective_us;
       reached.speedup = 1;
@@ -72,6 +76,14 @@ Result<Reached> reached_by(const ledger::Ledger& ledger, const QueueEntry& entry
   AK_TRY(target, ledger.target(id));
   if (verdict) add_verdict(*verdict, target, reached);
   return reached;
+}
+
+/// Device time of the whole model as profiled; 0: not known.
+double model_time(const std::vector<QueueEntry>& entries) {
+  for (const QueueEntry& entry : entries) {
+    if (entry.model_share > 0) return entry.model_us / entry.model_share;
+  }
+  return 0;
 }
 
 /// Progress that other targets' gains could make worthwhile again.
@@ -108,7 +120,7 @@ std::optional<std::string> moves_on(const Reached& reached, const MoveOnRules& r
 Result<Queue> Queue::load(const ledger::Ledger& ledger, const std::vector<QueueEntry>& entries,
                           const MoveOnRules& rules, const std::string& device_uuid, const std::string& tag) {
   Queue queue;
-  double before = 0, now = 0;
+  double before = 0, gained = 0;
   for (const QueueEntry& entry : entries) {
     QueuedTarget target;
     target.entry = entry;
@@ -116,9 +128,11 @@ Result<Queue> Queue::load(const ledger::Ledger& ledger, const std::vector<QueueE
     target.reached = reached;
     target.now_us = std::max(entry.model_floor_us, entry.model_us / reached.speedup);
     before += entry.model_us;
-    now += target.now_us;
+    gained += entry.model_us - target.now_us;
     queue.targets_.push_back(std::move(target));
   }
+  before = std::max(before, model_time(entries));
+  const double now = before - gained;
   for (QueuedTarget& target : queue.targets_) {
     target.share = now > 0 ? target.now_us / now : 0;
     target.moved_on = moves_on(target.reached, rules);

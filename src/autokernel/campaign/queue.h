@@ -32,7 +32,8 @@ struct Reached {
   std::size_t trials = 0;
   std::size_t reverts = 0;  ///< in a row, since the last kept one
   double hours = 0;
-  double speedup = 1;  ///< of the incumbent over the start: the confirmed ratios' product
+  std::optional<std::size_t> unfinished;  ///< trials of a search that has no decision yet, or never got one
+  double speedup = 1;                     ///< of the incumbent over the start: the confirmed ratios' product
   std::optional<double> start_us, best_us;  ///< the objective; best is start / speedup, free of drift
   std::optional<double> floor_us, baseline_us;
   std::optional<double> incumbent_us;  ///< the objective of the incumbent as its full verdict measured it
@@ -53,6 +54,9 @@ struct QueueEntry {
   double model_us = 0;        ///< time of the site in the model, as profiled
   double model_floor_us = 0;  ///< 0: not known
   std::string kernel_hash;    ///< of kernel.cu as it is now
+  double model_share = 0;     ///< of the model's device time, as profiled; 0: not known
+  double calls = 1;           ///< that `model_us` and the objective are of
+  std::string reduced;        ///< the smaller problem that is measured here; empty: `label` itself
 };
 
 struct QueuedTarget {
@@ -60,7 +64,7 @@ struct QueuedTarget {
   Reached reached;
   std::optional<std::string> moved_on;
   double now_us = 0;  ///< the site's time with what was kept: model_us / speedup, not below its floor
-  double share = 0;   ///< of the time of all targets now: shares move when one of them gets faster
+  double share = 0;   ///< of the model's device time now: shares move when one of them gets faster
 };
 
 class Queue {

@@ -193,7 +193,8 @@ Result<bool> TuneRun::confirm(const Measured& best) {
 
 Status TuneRun::finish(Decision decision, const std::string& description, const std::string& text) {
   experiment_.decision = decision;
-  experiment_.description = fmt::format("{}: {}", experiment_.description, description);
+  experiment_.description = fmt::format("{}; {} of them measured ({}): {}", experiment_.description,
+                                        progress_.trials, result_.stop_reason, description);
   AK_TRY(ended, parts_.workspace.finish(experiment_, text));
   experiment_ = std::move(ended);
   result_.decision = decision;

@@ -14,6 +14,7 @@
 #include "autokernel/device/cuda/driver_api.h"
 #include "autokernel/device/cuda/nvrtc_compiler.h"
 #include "autokernel/kernel/kernel_file.h"
+#include "autokernel/torch/interpreter.h"
 
 namespace ak::cli {
 namespace {
@@ -72,6 +73,8 @@ Result<int> show_family(Session& session, const op::Family& family) {
   return 0;
 }
 
+constexpr std::chrono::seconds kPythonDeadline{60};  ///< a first import of PyTorch may take many seconds
+
 struct Finding {
   enum class State { kOk, kMissing, kOptional } state;
   std::string what, found, remedy;
@@ -120,6 +123,37 @@ Finding check_driver() {
   }
   return {Finding::State::kOk, "NVIDIA driver (measure on a GPU)",
           fmt::format("CUDA {}.{}", driver->version / 1000, driver->version % 1000 / 10), ""};
+}
+
+/// Only profiling and baselines need it: what is missing is no error.
+Finding check_python(Session& session) {
+  constexpr const char* kWhat = "Python with PyTorch (profile, baselines)";
+  const auto optional = [&](std::string found, std::string remedy) {
+    return Finding{Finding::State::kOptional, kWhat, std::move(found), std::move(remedy)};
+  };
+  const Result<ledger::Settings> settings = session.settings({});
+  if (!settings) return optional(settings.error().message, "correct the setting");
+  const std::string another =
+      "name an interpreter that has PyTorch 2.1 or later with --python or $AUTOKERNEL_PYTHON; `plan` and "
+      "`optimize` of a trace need none";
+  const Result<torch::Interpreter> python =
+      torch::describe_interpreter(settings->get_text("python"), kPythonDeadline);
+  if (!python) return optional(python.error().message, another);
+  const std::string found = fmt::format("{} ({})", python->executable, python->version);
+  if (python->torch.empty())
+    return optional(fmt::format("{}, no PyTorch ({})", found, python->why_not), another);
+  const std::string with_torch = fmt::format("{}, PyTorch {}", found, python->torch);
+  if (!python->why_not.empty())
+    return optional(fmt::format("{}, broken: {}", with_torch, python->why_not), another);
+  const std::string all =
+      python->cuda.empty()  ? with_torch + " without CUDA"
+      : python->gpu.empty() ? fmt::format("{} with CUDA {}, sees no GPU", with_torch, python->cuda)
+                            : fmt::format("{} with CUDA {}, sees {}", with_torch, python->cuda, python->gpu);
+  if (!cuda::driver_present() || !python->gpu.empty()) return {Finding::State::kOk, kWhat, all, ""};
+  return optional(
+      all,
+      "models are profiled on the CPU, and kernels are not compared with PyTorch: install a PyTorch "
+      "that fits the driver, or name another interpreter with --python");
 }
 
 Finding check_writable(const char* what, const std::filesystem::path& folder, const char* remedy) {
@@ -178,7 +212,8 @@ Result<int> run_doctor(Session& session) {
       check_program("git", "apt-get install git"),
       check_writable("object cache", cache_directory(), "set AUTOKERNEL_CACHE to a writable folder"),
       check_nvrtc(),
-      check_driver()};
+      check_driver(),
+      check_python(session)};
   bool complete = true;
   Json list = Json::array();
   std::string out;

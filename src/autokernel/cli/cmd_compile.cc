@@ -6,6 +6,7 @@
 #include "autokernel/cli/code_explanation.h"
 #include "autokernel/cli/commands.h"
 #include "autokernel/cli/compilers.h"
+#include "autokernel/harness/reference.h"
 #include "autokernel/harness/signature.h"
 #include "autokernel/kernel/launch.h"
 #include "autokernel/kernel/space.h"
@@ -75,8 +76,9 @@ Result<std::vector<double>> repeated_seconds(device::Compiler& compiler, const S
 
 Result<int> run_compile(Session& session, const CompileOptions& options) {
   AK_TRY(made, make_compiler(session, options.arch));
-  AK_TRY(loaded, load_kernel(session, options.file, options.target, made.device));
+  AK_TRY(loaded, load_kernel(session, options.file, options.target, made.device, Purpose::kCompile));
   AK_TRY(config, kernel::config_with(loaded.file, options.set));
+  if (loaded.reference && options.set.empty()) config = harness::reference_config(loaded.file, made.device);
   if (!loaded.file.supports_arch(options.arch)) {
     return usage_error(
         "--arch {}: {} declares the targets it can be compiled for (`arch`), and this is none of them",
@@ -87,8 +89,11 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
   if (invalid) return usage_error("{} on {}: {}", config.to_string(), problem.label(), invalid->reason);
   AK_TRY(registry, session.registry());
   AK_TRY(family, registry->find(loaded.target.op));
-  AK_TRY(source, kernel::make_source(loaded.file, config, problem, harness::signature_of(*family),
-                                     made.device, Build::kTimed));
+  AK_TRY(source, loaded.reference
+                     ? harness::make_reference_source(loaded.file, config, *family, problem, made.device,
+                                                      Build::kTimed)
+                     : kernel::make_source(loaded.file, config, problem, harness::signature_of(*family),
+                                           made.device, Build::kTimed));
   source.arch = options.arch;
   AK_TRY(outcome, made.compiler->compile(source));
   if (!outcome.binary) {

@@ -14,10 +14,8 @@
 namespace ak::cli {
 namespace {
 
-/// An experiment without a decision in a workspace that nobody uses was interrupted.
 std::string decision_of(const Experiment& experiment, const ledger::Workspace& workspace) {
-  const bool interrupted = experiment.decision == Decision::kRunning && !workspace.in_use();
-  return interrupted ? "interrupted" : std::string(name(experiment.decision));
+  return ledger::decision_text(experiment.decision, workspace.unfinished());
 }
 
 Json experiment_json(const Experiment& each, const ledger::Workspace& workspace) {
@@ -27,7 +25,7 @@ Json experiment_json(const Experiment& each, const ledger::Workspace& workspace)
                {"proposer", each.proposer},
                {"description", each.description},
                {"decision", decision_of(each, workspace)},
-               {"objective_us", each.objective_us},
+               {"objective_us", each.objective_us > 0 ? Json(each.objective_us) : Json()},
                {"commit", each.commit},
                {"kernel_hash", each.kernel_hash},
                {"seed", each.seed},
@@ -39,9 +37,15 @@ Json experiment_json(const Experiment& each, const ledger::Workspace& workspace)
   return json;
 }
 
-std::string trials_table(const std::vector<Trial>& trials) {
+bool any_compared(const std::vector<Trial>& trials) {
+  return std::any_of(trials.begin(), trials.end(), [](const Trial& each) { return each.versus.has_value(); });
+}
+
+/// `against`: number of the experiment whose kernel was timed beside each trial; 0: none was.
+std::string trials_table(const std::vector<Trial>& trials, std::int64_t against) {
   using Align = TextTable::Align;
-  TextTable table({"trial", "problem", "config", "time", "start / this", "result"},
+  const std::string ratio = against > 0 ? fmt::format("experiment {} / this", against) : "ratio";
+  TextTable table({"trial", "problem", "config", "time of a call", ratio, "result"},
                   {Align::kRight, Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
   for (const Trial& trial : trials) {
     table.add_row(
@@ -50,7 +54,12 @@ std::string trials_table(const std::vector<Trial>& trials) {
          trial.versus ? fmt::format("{:.3f}x", trial.versus->ratio) : "-",
          trial.failure ? fmt::format("{} ({})", name(trial.failure->kind), trial.failure->check) : "pass"});
   }
-  return table.plain();
+  if (!any_compared(trials)) return table.plain();
+  return fmt::format(
+      "{}\n{}: the time of what {} left over this config's, both timed in the same rounds; above 1 this is "
+      "the "
+      "faster one\n",
+      table.plain(), ratio, against > 0 ? fmt::format("experiment {}", against) : "was there");
 }
 
 /// What a filter that matches nothing should have been.
@@ -100,6 +109,12 @@ std::optional<std::string> change_of(Session& session, const ledger::Workspace& 
   return std::nullopt;
 }
 
+/// Why no time of the model is projected; null: it is.
+Json no_projection(const report::BuildOptions& options) {
+  if (!options.model) return "the workspace has no plan of a model, or nothing of it was measured";
+  return options.model->projected ? Json() : Json(options.model->no_projection);
+}
+
 }  // namespace
 
 Result<int> run_log(Session& session, const HistoryOptions& options) {
@@ -113,7 +128,7 @@ Result<int> run_log(Session& session, const HistoryOptions& options) {
     return 0;
   }
   using Align = TextTable::Align;
-  TextTable table({"experiment", "target", "proposer", "decision", "objective", "ended", "description"},
+  TextTable table({"experiment", "target", "proposer", "decision", "calls x time", "ended", "description"},
                   {Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight});
   for (const Experiment& each : experiments) {
     table.add_row({std::to_string(each.id), each.target, each.proposer, decision_of(each, workspace),
@@ -129,12 +144,16 @@ Result<int> run_show(Session& session, const HistoryOptions& options) {
   AK_TRY(experiment, experiment_of(workspace.ledger(), options.experiment));
   AK_TRY(trials, workspace.ledger().trials(experiment.id));
   AK_TRY(context, workspace.ledger().context(experiment.id));
+  AK_TRY(before, workspace.ledger().incumbent_before(experiment));
+  const bool compared = experiment.confirmation || any_compared(trials);
+  const std::int64_t against = before && compared ? before->id : 0;
   const std::optional<std::string> diff = change_of(session, workspace, experiment);
   if (session.options().json) {
     Json json = experiment_json(experiment, workspace);
     json["schema"] = 1;
     json["device"] = {{"kind", context.device.kind}, {"name", context.device.name}};
     json["compiler"] = context.compiler;
+    json["measured_against"] = against > 0 ? Json(against) : Json();
     json["diff"] = diff ? Json(*diff) : Json();
     Json rows = Json::array();
     for (const Trial& trial : trials) {
@@ -162,10 +181,11 @@ Result<int> run_show(Session& session, const HistoryOptions& options) {
       experiment.started_at, experiment.ended_at.empty() ? "-" : experiment.ended_at, experiment.seed,
       experiment.commit.empty() ? "-" : experiment.commit);
   if (experiment.confirmation) {
-    out += fmt::format("speedup: {:.3f}x (95 % CI {:.3f} to {:.3f})\n", experiment.confirmation->ratio,
-                       experiment.confirmation->ci_low, experiment.confirmation->ci_high);
+    out += fmt::format("speedup: {:.3f}x (95 % CI {:.3f} to {:.3f}){}\n", experiment.confirmation->ratio,
+                       experiment.confirmation->ci_low, experiment.confirmation->ci_high,
+                       against > 0 ? fmt::format(" over experiment {}", against) : "");
   }
-  session.print(out + "\n" + trials_table(trials) + (diff.value_or("").empty() ? "" : "\n" + *diff));
+  session.print(out + "\n" + trials_table(trials, against) + (diff.value_or("").empty() ? "" : "\n" + *diff));
   return 0;
 }
 
@@ -184,7 +204,8 @@ Result<int> run_report(Session& session) {
                         {"markdown", path(&report::ReportPaths::markdown)},
                         {"html", path(&report::ReportPaths::html)},
                         {"progress", path(&report::ReportPaths::progress)},
-                        {"projection", options.model ? report::to_json(*options.model) : Json()}});
+                        {"projection", options.model ? report::to_json(*options.model) : Json()},
+                        {"no_projection", no_projection(options)}});
     return 0;
   }
   session.print(report::terminal(report));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "autokernel/base/file.h"
@@ -51,18 +52,19 @@ std::string sites_table(const plan::Plan& plan, std::size_t top) {
     if (top-- == 0) break;
     std::optional<double> ratio;
     if (site.floor_us && *site.floor_us > 0) ratio = site.time_us / *site.floor_us;
-    std::vector<std::string> row = {site.priority > 0 ? std::to_string(site.priority) : "-",
-                                    site.id,
-                                    site.problem.label(),
-                                    fmt::format("{:.0f}", site.calls),
-                                    fmt::format("{:.1f}", site.time_us),
-                                    percent(site.share),
-                                    percent(site.cumulative_share),
-                                    optional_text(site.floor_us, 1),
-                                    optional_text(ratio, 1),
-                                    site.bound,
-                                    fmt::format("{:.2f}x", site.ceiling)};
-    if (placed) row.push_back(shortened(plan::modules_text(site.places)));
+    std::vector<std::string> row = {
+        site.priority > 0 ? std::to_string(site.priority) : "-",
+        site.id,
+        site.problem.label(),
+        fmt::format("{:.0f}", site.calls),
+        fmt::format("{:.1f}", site.time_us),
+        percent(site.share),
+        percent(site.cumulative_share),
+        optional_text(site.floor_us, 1),
+        optional_text(ratio, 1),
+        site.bound,
+        std::isfinite(site.ceiling) ? fmt::format("{:.2f}x", site.ceiling) : "any"};
+    if (placed) row.push_back(site.places.empty() ? "-" : shortened(plan::modules_text(site.places)));
     table.add_row(std::move(row));
   }
   return table.plain();
@@ -168,7 +170,25 @@ Result<plan::Plan> stored_plan(Session& session, const std::filesystem::path& fo
   return usage_error("{}\nmake the plan anew: autokernel plan TRACE", plan.error().message);
 }
 
-Status store_plan(const ledger::Workspace& workspace, const plan::Plan& plan) {
+bool is_of_site(const std::string& target, const plan::PlanSite& site) {
+  return target == site.id || target == fmt::format("{}{}", site.id, kRehearsal);
+}
+
+Status store_plan(Session& session, const ledger::Workspace& workspace, const plan::Plan& plan) {
+  const auto knows = [](const plan::Plan& some, const std::string& target) {
+    return std::any_of(some.sites.begin(), some.sites.end(),
+                       [&](const plan::PlanSite& site) { return is_of_site(target, site); });
+  };
+  if (const Result<plan::Plan> earlier = stored_plan(session, workspace.folder())) {
+    AK_TRY(targets, workspace.ledger().target_ids());
+    std::erase_if(targets, [&](const std::string& id) { return knows(plan, id) || !knows(*earlier, id); });
+    if (!targets.empty()) {
+      session.log().info(
+          "targets of the plan before that this one does not have: {}. They stay with what was measured: "
+          "`status` lists them, and planning their trace again goes on with them",
+          fmt::join(targets, ", "));
+    }
+  }
   return write_file_atomic(plan_file(workspace), plan::stored_json(plan).dump(1) + "\n");
 }
 
@@ -204,16 +224,24 @@ Result<std::vector<campaign::OptimizeTarget>> measurable_targets(Session& sessio
           site->id, site->problem.op, site->problem.label()));
       continue;
     }
-    Result<LoadedKernel> loaded = load_kernel(session, kernel.string(), {}, device);
+    Result<LoadedKernel> loaded = load_kernel(session, kernel.string(), {}, device, Purpose::kRead);
     if (!loaded) {
       why_not.push_back(fmt::format("{}: {}", site->id, loaded.error().message));
       continue;
     }
     campaign::OptimizeTarget target;
     const Result<std::string> now = workspace.kernel_text(loaded->target.id);  // of a rehearsal, its own
-    target.entry = {loaded->target.id,          site->id,
-                    site->problem.label(),      site->time_us,
-                    site->floor_us.value_or(0), content_hash(now ? *now : loaded->file.text)};
+    target.entry = {.id = loaded->target.id,
+                    .site = site->id,
+                    .label = site->problem.label(),
+                    .model_us = site->time_us,
+                    .model_floor_us = site->floor_us.value_or(0),
+                    .kernel_hash = content_hash(now ? *now : loaded->file.text),
+                    .model_share = site->share,
+                    .calls = site->calls,
+                    .reduced = loaded->target.id.ends_with(kRehearsal)
+                                   ? loaded->target.problems.front().problem.label()
+                                   : ""};
     target.target = std::move(loaded->target);
     target.kernel_name = loaded->file.name;
     target.kernel_text = loaded->file.text;
@@ -237,8 +265,8 @@ Result<int> run_plan(Session& session, const PlanOptions& options) {
     return 0;
   }
   AK_TRY(planned, plan_of_trace(session, options.file));
-  AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
-  AK_TRY_VOID(store_plan(workspace, planned));
+  AK_TRY(workspace, session.open_workspace());
+  AK_TRY_VOID(store_plan(session, workspace, planned));
   print_plan(session, planned, options.top);
   return 0;
 }
@@ -252,7 +280,7 @@ Result<DeviceInfo> measuring_device(Session& session) {
 }
 
 Result<int> run_extract(Session& session, const ExtractOptions& options) {
-  AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
+  AK_TRY(workspace, session.open_workspace());
   AK_TRY(planned, stored_plan(session, workspace.folder()));
   AK_TRY(device, measuring_device(session));
   AK_TRY(extractions, extract_targets(session, workspace, planned, options.top, device));

@@ -6,8 +6,8 @@ namespace ak::cli {
 
 Result<int> run_profile(Session& session, const ProfileOptions& options) {
   AK_TRY(planned, plan_of_model(session, options.model));
-  AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
-  AK_TRY_VOID(store_plan(workspace, planned));
+  AK_TRY(workspace, session.open_workspace());
+  AK_TRY_VOID(store_plan(session, workspace, planned));
   print_plan(session, planned, options.top);
   return 0;
 }

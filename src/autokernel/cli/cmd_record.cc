@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::size_t kMaxNote = 500;
 
-/// On the CPU device a rehearsal stands for the target that it was made of, elsewhere the target for itself.
-bool counts_on(const std::string& device, const std::string& id, const std::vector<std::string>& ids) {
-  if (device != "cpu") return !id.ends_with(kRehearsal);
-  return std::find(ids.begin(), ids.end(), id + kRehearsal) == ids.end();
-}
-
 /// The target that was edited: the one that is named, else the only one whose kernel.cu changed.
 Result<std::string> edited_target(Session& session, const ledger::Workspace& workspace,
                                   const std::string& named) {
@@ -39,7 +33,7 @@ Result<std::string> edited_target(Session& session, const ledger::Workspace& wor
   AK_TRY(device, session.device_kind());
   std::vector<std::string> edited;
   for (const std::string& id : ids) {
-    if (!counts_on(device, id, ids)) continue;
+    if (stands_aside(id, ids, device)) continue;
     AK_TRY(changed, is_edited(workspace, id));
     if (changed) edited.push_back(id);
   }
@@ -77,8 +71,15 @@ Result<campaign::RecordRequest> make_request(Session& session, const ledger::Wor
                                              const DeviceInfo& device) {
   const std::filesystem::path path = workspace.target_folder(id) / "kernel.cu";
   AK_TRY_VOID(check_target_file(workspace, id));
-  AK_TRY(loaded, load_kernel(session, path.string(), {}, device));
   std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    return usage_error(
+        "{} is missing, and nothing was measured of it that could be put there: `autokernel extract` makes "
+        "it "
+        "again for a target of the plan, `autokernel tune FILE` for another",
+        path.string());
+  }
+  AK_TRY(loaded, load_kernel(session, path.string(), {}, device));
   const std::filesystem::path rehearsal = workspace.target_folder(loaded.target.id) / "kernel.cu";
   if (loaded.target.id != id && std::filesystem::exists(rehearsal, ignored)) {
     return usage_error(
@@ -105,7 +106,9 @@ bool is_kept(const campaign::RecordResult& result) {
 }
 
 std::string record_text(const campaign::RecordResult& result, const ledger::Workspace& workspace,
-                        const std::string& kernel) {
+                        const std::string& kernel, const Target& target) {
+  const std::string scope = objective_scope(target);
+  const std::string of = scope.empty() ? "" : fmt::format(", {}", scope);
   std::string out = fmt::format("target: {}\nkernel: {}\ndevice: {} ({}{})\nexperiment: {}\ndecision: {}\n",
                                 result.experiment.target, kernel, result.device.name, result.device.kind,
                                 result.device.kind == "cpu" ? ": CPU timings, caches warm" : "",
@@ -116,11 +119,11 @@ std::string record_text(const campaign::RecordResult& result, const ledger::Work
                     result.failure->check, result.failure->message, where_explained(*result.failure));
   }
   if (result.comparison) {
-    out +=
-        fmt::format("before: {}  (experiment {})\nedited: {}\nspeedup: {:.3f}x (95 % CI {:.3f} to {:.3f})\n",
-                    format_us(result.comparison->incumbent.median_us), result.start_experiment,
-                    format_us(result.time.median_us), result.comparison->ratio, result.comparison->ci_low,
-                    result.comparison->ci_high);
+    out += fmt::format(
+        "before: {}  (experiment {}{})\nedited: {}\nspeedup: {:.3f}x (95 % CI {:.3f} to {:.3f})\n",
+        format_us(result.comparison->incumbent.median_us), result.start_experiment, of,
+        format_us(result.time.median_us), result.comparison->ratio, result.comparison->ci_low,
+        result.comparison->ci_high);
   }
   out += fmt::format("reason: {}\n", result.summary);
   if (is_kept(result)) return out;
@@ -141,7 +144,7 @@ Status add_next(Session& session, const ledger::Workspace& workspace, const std:
   if (!now) return {};  // a workspace of `tune` has no plan
   for (const campaign::QueuedTarget& each : now->queue.targets()) {
     if (each.entry.id != target) continue;
-    text += fmt::format("state: {}\n", state_of(each, now->edited));
+    text += fmt::format("state: {}\n", state_of(each, now->edited, now->unfinished));
     if (each.moved_on) json["moved_on"] = *each.moved_on;
   }
   if (const campaign::QueuedTarget* next = now->queue.next()) {
@@ -157,8 +160,7 @@ Result<int> run_record(Session& session, const RecordOptions& options) {
   {  // a workspace is not made just to say that it is empty
     AK_TRY(existing, ledger::Workspace::open_read_only(session.workspace_folder(), session.clock()));
   }
-  AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
-  for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
+  AK_TRY(workspace, session.open_workspace());
   AK_TRY(id, edited_target(session, workspace, options.target));
   AK_TRY(pool, session.start_pool());
   const DeviceInfo& device = pool->hello().device;
@@ -172,7 +174,8 @@ Result<int> run_record(Session& session, const RecordOptions& options) {
   const std::string kernel = (workspace.target_folder(request.target.id) / "kernel.cu").string();
   Json json = campaign::to_json(result);
   json["kernel"] = kernel;
-  std::string text = record_text(result, workspace, kernel);
+  json["repaired"] = workspace.repairs().actions;
+  std::string text = record_text(result, workspace, kernel, request.target);
   AK_TRY_VOID(add_next(session, workspace, request.target.id, json, text));
   if (session.options().json) {
     session.print_json(json);

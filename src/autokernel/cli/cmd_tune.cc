@@ -17,7 +17,7 @@
 namespace ak::cli {
 namespace {
 
-std::string tune_text(const campaign::TuneResult& result, const std::string& file) {
+std::string tune_text(const campaign::TuneResult& result, const std::string& file, const Target& target) {
   std::string out =
       fmt::format("kernel: {}\ndevice: {} ({}{})\nexperiment: {}\ndecision: {}\n", file, result.device.name,
                   result.device.kind, result.device.kind == "cpu" ? ": CPU timings, caches warm" : "",
@@ -33,8 +33,10 @@ std::string tune_text(const campaign::TuneResult& result, const std::string& fil
                      result.raw_size);
   for (const auto& [kind, count] : result.failed) out += fmt::format("failed_{}: {}\n", kind, count);
   out += fmt::format("stopped: {}\n", result.stop_reason);
-  out += fmt::format("start: {}  {}  (experiment {})\n", format_us(result.start_time.median_us),
-                     result.start_config.to_string(), result.start_experiment);
+  const std::string scope = objective_scope(target);
+  out +=
+      fmt::format("start: {}  {}  (experiment {}{}{})\n", format_us(result.start_time.median_us),
+                  result.start_config.to_string(), result.start_experiment, scope.empty() ? "" : ", ", scope);
   if (result.contender && result.decision != Decision::kKept) {
     out += fmt::format("contender: {}  (not kept: the start stays)\n", result.contender->to_string());
   } else {
@@ -47,7 +49,7 @@ std::string tune_text(const campaign::TuneResult& result, const std::string& fil
         result.confirmation->ratio, result.confirmation->ci_low, result.confirmation->ci_high);
   }
   if (result.problems.size() > 1) {
-    TextTable table({"problem", "best config of its own", "time"});
+    TextTable table({"problem", "best config of its own", "time of a call"});
     for (const campaign::ProblemWinner& winner : result.problems) {
       table.add_row({winner.problem.label(), winner.config.to_string(), format_us(winner.time.median_us)});
     }
@@ -110,8 +112,7 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
   if (options.dry_run) return dry_run(session, loaded, device);
   AK_TRY_VOID(
       search::check_strategy(settings.get_text("strategy")));  // a misspelt one must leave no workspace
-  AK_TRY(workspace, ledger::Workspace::open(session.workspace_folder(), session.clock()));
-  for (const std::string& action : workspace.repairs().actions) session.log().info("repaired: {}", action);
+  AK_TRY(workspace, session.open_workspace());
   AK_TRY(registry, session.registry());
   AK_TRY(request, make_request(options, loaded, settings));
   AK_TRY(baselines, session.baselines(device));
@@ -147,10 +148,11 @@ Result<int> run_tune(Session& session, const TuneOptions& options) {
   }
   if (session.options().json) {
     Json json = campaign::to_json(result);
+    json["repaired"] = workspace.repairs().actions;
     if (!explained.is_null()) json["explain"] = std::move(explained);
     session.print_json(json);
   } else {
-    session.print(tune_text(result, loaded.file.name));
+    session.print(tune_text(result, loaded.file.name, loaded.target));
     if (!result.start_failure) session.print(fmt::format("tuned_kernel: {}\n", result.kernel_path));
     if (!explained.is_null()) session.print(explain_text(explained));
     session.print(fmt::format("report: {}\n", reports.html.string()));

@@ -16,8 +16,7 @@ std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) { return (value 
 
 /// Resident blocks a multiprocessor (CUDA programming guide, table of technical specifications).
 std::uint32_t most_blocks(std::string_view arch) {
-  int number = 0;
-  if (arch.starts_with("sm_")) std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
+  const int number = cuda_arch_number(arch).value_or(0);
   if (number == 86 || number == 87) return 16;
   if (number == 89 || number >= 120) return 24;
   return 32;

@@ -243,7 +243,9 @@ void add_about(CLI::App& app, Parsed& parsed) {
   CLI::App& devices = subcommand(app, parsed, "devices", "list devices with their limits and peaks",
                                  [&](Session& s) { return run_devices(s, parsed.devices); });
   devices.add_flag("--measure", parsed.devices.measure, "measure the peaks of every GPU anew (seconds)");
-  subcommand(app, parsed, "doctor", "what is found and missing on this machine, with the remedy", run_doctor);
+  CLI::App& doctor = subcommand(app, parsed, "doctor",
+                                "what is found and missing on this machine, with the remedy", run_doctor);
+  add_python(doctor, parsed.global);
   subcommand(app, parsed, "config", "every setting with its value and where it comes from", run_config);
   CLI::App& selftest = subcommand(app, parsed, "selftest",
                                   "plant cheats and honest kernels and see that the harness tells them apart",
@@ -267,6 +269,18 @@ void add_workers(CLI::App& app, Parsed& parsed) {
     sub->add_option("--clock-skew", parsed.worker.clock_skew);
     sub->group("");
   }
+}
+
+/// A misspelt device is refused by every command, also by those that measure nothing.
+Result<int> run_checked(const Parsed& parsed, Session& session) {
+  for (const auto& [option, text] : {std::pair("--device", &parsed.global.device),
+                                     std::pair("--torch-device", &parsed.profile.model.torch_device),
+                                     std::pair("--torch-device", &parsed.optimize.model.torch_device)}) {
+    if (text->empty()) continue;
+    Result<DeviceName> device = parse_device_name(*text);
+    if (!device) return tl::unexpected(std::move(device).error().with_context(option));
+  }
+  return parsed.run(session);
 }
 
 int exit_code(ErrorCode code) {
@@ -330,7 +344,7 @@ int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted
     return 2;
   }
   Session session(parsed.global, interrupted);
-  Result<int> code = parsed.run(session);
+  Result<int> code = run_checked(parsed, session);
   if (code) return *code;
   std::fprintf(stderr, "autokernel: %s\n", code.error().message.c_str());
   return exit_code(code.error().code);

@@ -168,8 +168,14 @@ Result<int> run_runner(Session& session, const WorkerOptions& options);
 struct LoadedKernel {
   kernel::KernelFile file;
   Target target;
+  bool reference = false;  ///< it is a reference.cu
 };
+/// kCompile: a reference.cu will do too. kRead: nothing is going to be measured, so that sizes that a
+/// rehearsal reduces are not announced.
+enum class Purpose { kMeasure, kCompile, kRead };
+/// Says that a smaller problem stands for a target's on this device; once a command.
+void announce_rehearsal(Session& session, const std::string& problem, const std::string& stand_in);
 Result<LoadedKernel> load_kernel(Session& session, const std::string& path, const TargetOptions& options,
-                                 const DeviceInfo& device);
+                                 const DeviceInfo& device, Purpose purpose = Purpose::kMeasure);
 
 }  // namespace ak::cli

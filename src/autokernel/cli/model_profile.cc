@@ -93,6 +93,11 @@ Result<plan::Plan> profile_and_plan(Session& session, const torch::ProfileSpec& 
 
 }  // namespace
 
+void add_python(CLI::App& command, GlobalOptions& global) {
+  command.add_option("--python", global.python,
+                     "interpreter that has PyTorch (default: the setting `python`)");
+}
+
 void add_model_options(CLI::App& command, ModelOptions& model, GlobalOptions& global) {
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* help) {
     command.add_option(name, values, help)->allow_extra_args(false);
@@ -110,8 +115,7 @@ void add_model_options(CLI::App& command, ModelOptions& model, GlobalOptions& gl
        "[NAME=]SHAPE[:DTYPE[:LOW..HIGH]], e.g. 1x1024:int64; may be repeated (default: those of the "
        "function)");
   list("--keyword", model.model.keywords, "NAME=VALUE that forward takes and is no tensor; may be repeated");
-  command.add_option("--python", global.python,
-                     "interpreter that has PyTorch (default: the setting `python`)");
+  add_python(command, global);
   command.add_option("--torch-device", model.torch_device, "auto, cpu, cuda, cuda:1 (default: auto)");
   command.add_option("--dtype", model.dtype, "f32, f16, bf16 (default: bf16 on a GPU, f32 on a CPU)")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16"}));

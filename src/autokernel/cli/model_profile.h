@@ -13,6 +13,9 @@ class App;
 
 namespace ak::cli {
 
+/// --python of a command that runs no model.
+void add_python(CLI::App& command, GlobalOptions& global);
+
 /// The options of a model beside its name, and --python.
 void add_model_options(CLI::App& command, ModelOptions& model, GlobalOptions& global);
 

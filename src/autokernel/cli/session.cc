@@ -1,6 +1,5 @@
 #include "autokernel/cli/session.h"
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -59,18 +58,6 @@ Result<worker::RunnerParts> cpu_parts(worker::Role role, bool unsafe_no_sandbox)
   return parts;
 }
 
-/// "cuda" is the first GPU, "cuda:2" the third.
-Result<int> cuda_ordinal(std::string_view device) {
-  int ordinal = 0;
-  if (device == "cuda") return ordinal;
-  if (device.starts_with("cuda:")) {
-    const std::string_view digits = device.substr(5);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
-    if (error == std::errc() && end == digits.data() + digits.size() && ordinal >= 0) return ordinal;
-  }
-  return usage_error("device `{}`: expected auto, cpu or cuda, or cuda:N for the GPU number N", device);
-}
-
 Result<worker::RunnerParts> cuda_parts(worker::Role role, bool unsafe_no_sandbox, int ordinal) {
   worker::RunnerParts parts;
   AK_TRY(compiler, make_nvrtc(unsafe_no_sandbox));
@@ -86,9 +73,9 @@ Result<worker::RunnerParts> cuda_parts(worker::Role role, bool unsafe_no_sandbox
 
 worker::PartsFactory parts_factory(const std::string& device, bool unsafe_no_sandbox) {
   return [device, unsafe_no_sandbox](worker::Role role) -> Result<worker::RunnerParts> {
-    if (device == "cpu") return cpu_parts(role, unsafe_no_sandbox);
-    AK_TRY(ordinal, cuda_ordinal(device));
-    return cuda_parts(role, unsafe_no_sandbox, ordinal);
+    AK_TRY(name, parse_device_name(device));
+    if (name.kind == "cuda") return cuda_parts(role, unsafe_no_sandbox, name.ordinal);
+    return cpu_parts(role, unsafe_no_sandbox);
   };
 }
 
@@ -112,6 +99,12 @@ std::filesystem::path Session::workspace_folder() const {
   return ledger::kDefaultWorkspace;
 }
 
+Result<ledger::Workspace> Session::open_workspace() {
+  AK_TRY(workspace, ledger::Workspace::open(workspace_folder(), clock_));
+  for (const std::string& action : workspace.repairs().actions) log_.info("repaired: {}", action);
+  return workspace;
+}
+
 Result<ledger::Settings> Session::settings(const std::map<std::string, std::string>& flags) const {
   ledger::SettingsInput input;
   input.flags = flags;
@@ -126,9 +119,6 @@ Result<std::string> Session::device_kind() const {
   AK_TRY(values, settings({}));
   std::string kind = values.get_text("device");
   if (kind == "auto") return std::string(cuda::driver_present() ? "cuda" : "cpu");
-  if (kind != "cpu" && kind != "cuda" && !kind.starts_with("cuda:")) {
-    return usage_error("device `{}`: expected auto, cpu or cuda", kind);
-  }
   return kind;
 }
 

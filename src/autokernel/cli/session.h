@@ -49,6 +49,8 @@ class Session {
   /// Flags of a command that are settings (budget, seed, ...), by their names.
   Result<ledger::Settings> settings(const std::map<std::string, std::string>& flags) const;
   std::filesystem::path workspace_folder() const;
+  /// For commands that write; what had to be repaired is said.
+  Result<ledger::Workspace> open_workspace();
   /// What --device and the settings say; "auto" is "cuda" where an NVIDIA driver is at work, else "cpu".
   Result<std::string> device_kind() const;
   Result<std::unique_ptr<worker::Pool>> start_pool();

@@ -111,7 +111,7 @@ harness::Limits limits_of_rehearsals(harness::Limits limits) {
 /// A target of a model on the CPU device: problems too large for it are halved, largest dims first, until
 /// a search gets somewhere. The target gets a name of its own, so that no record takes one for the other.
 Result<Target> rehearsal(Session& session, const op::Family& family, const kernel::KernelFile& file,
-                         Target target, const DeviceInfo& device) {
+                         Target target, const DeviceInfo& device, Purpose purpose) {
   const harness::Limits limits = harness::Limits::for_device(device);
   bool beyond = false;
   for (const TargetProblem& each : target.problems) {
@@ -133,8 +133,7 @@ Result<Target> rehearsal(Session& session, const op::Family& family, const kerne
       return usage_error("{}: {} is too large for this device ({}) and cannot be made smaller", file.name,
                          before, *still);
     if (each.role != Role::kPrimary || each.problem.label() == before) continue;
-    session.note_once(fmt::format("rehearsal: {} is too large for this device, {} stands for it", before,
-                                  each.problem.label()));
+    if (purpose != Purpose::kRead) announce_rehearsal(session, before, each.problem.label());
   }
   target.id += kRehearsal;
   return target;
@@ -157,8 +156,13 @@ Result<std::optional<Target>> target_beside(const std::string& path, const std::
 
 }  // namespace
 
+void announce_rehearsal(Session& session, const std::string& problem, const std::string& stand_in) {
+  session.note_once(
+      fmt::format("rehearsal: {} is too large for this device, {} stands for it", problem, stand_in));
+}
+
 Result<LoadedKernel> load_kernel(Session& session, const std::string& path, const TargetOptions& options,
-                                 const DeviceInfo& device) {
+                                 const DeviceInfo& device, Purpose purpose) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored))
     return usage_error("{}: no such file (a kernel file was expected)", path);
@@ -177,15 +181,24 @@ Result<LoadedKernel> load_kernel(Session& session, const std::string& path, cons
     AK_TRY(found, target_beside(path, op, *registry));
     beside = std::move(found);
   }
-  AK_TRY_VOID(kernel::check_against(file, harness::signature_of(*family)));
+  const bool reference = harness::is_reference(file, *family);
+  if (reference && purpose != Purpose::kCompile) {
+    return usage_error(
+        "{}: it is a reference of {}: kernels are judged against it, and it is judged by nothing. "
+        "`autokernel "
+        "compile` compiles it; `autokernel ops check DIR` checks the one of a family's folder",
+        path, op);
+  }
+  AK_TRY_VOID(kernel::check_against(
+      file, reference ? harness::reference_signature(*family) : harness::signature_of(*family)));
   AK_TRY(dtypes, chosen_dtypes(options.dtypes, file));
-  LoadedKernel loaded{std::move(file), {}};
+  LoadedKernel loaded{std::move(file), {}, reference};
   if (!options.dims.empty()) {
     AK_TRY(target, target_of_dims(*family, options, dtypes));
     loaded.target = std::move(target);
   } else if (beside) {
     if (device.kind == "cpu") {
-      AK_TRY(reduced, rehearsal(session, *family, loaded.file, std::move(*beside), device));
+      AK_TRY(reduced, rehearsal(session, *family, loaded.file, std::move(*beside), device, purpose));
       loaded.target = std::move(reduced);
     } else {
       loaded.target = std::move(*beside);

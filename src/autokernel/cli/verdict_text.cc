@@ -140,7 +140,7 @@ Json bench_json(const Verdict& verdict, const std::string& kernel, const Config&
           {"flags", verdict.flags},
           {"sandbox", verdict.sandboxed ? "on" : "off"},
           {"timings", std::move(timings)},
-          {"worst_error", json_number(verdict.worst_error)},
+          {"worst_error", json_finite(verdict.worst_error)},
           {"compile_s", verdict.compile_s},
           {"peak_memory_bytes", verdict.peak_memory_bytes},
           {"device", {{"kind", verdict.device.kind}, {"name", verdict.device.name}}},

@@ -1,10 +1,38 @@
 #include "autokernel/core/device_info.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "autokernel/core/field_reader.h"
 
 namespace ak {
+namespace {
+
+/// All of `text` as a number of digits.
+std::optional<int> whole_number(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool all = error == std::errc() && end == text.data() + text.size();
+  return all && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+Result<DeviceName> parse_device_name(std::string_view name) {
+  if (name == "auto" || name == "cpu" || name == "cuda") return DeviceName{std::string(name)};
+  if (name.starts_with("cuda:")) {
+    if (const std::optional<int> ordinal = whole_number(name.substr(5))) return DeviceName{"cuda", *ordinal};
+  }
+  return usage_error("device `{}`: expected auto, cpu or cuda, or cuda:N for the GPU number N", name);
+}
+
+std::optional<int> cuda_arch_number(std::string_view arch) {
+  if (!arch.starts_with("sm_")) return std::nullopt;
+  arch.remove_prefix(3);
+  if (arch.ends_with('a') || arch.ends_with('f')) arch.remove_suffix(1);
+  if (arch.size() != 2 && arch.size() != 3) return std::nullopt;
+  return whole_number(arch);
+}
 
 Json to_json(const DeviceInfo& info) {
   return {{"schema", kSchema},

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "autokernel/base/json.h"
 #include "autokernel/base/result.h"
@@ -34,6 +36,18 @@ struct DeviceInfo {
   std::uint32_t natural_block =
       1;  ///< threads a block for trusted kernels that loop over a row: 1 on the CPU
 };
+
+/// What --device and the setting `device` name: "auto", "cpu", "cuda" (the first GPU) or "cuda:2" (the
+/// third).
+struct DeviceName {
+  std::string kind;  ///< "auto", "cpu", "cuda"
+  int ordinal = 0;   ///< of a GPU
+};
+/// kUsage: no such name. Whether the machine has the device is not looked at.
+Result<DeviceName> parse_device_name(std::string_view name);
+
+/// 90 of "sm_90a", "sm_90f" and "sm_90"; nullopt: no CUDA architecture.
+std::optional<int> cuda_arch_number(std::string_view arch);
 
 Json to_json(const DeviceInfo& info);
 Result<DeviceInfo> device_info_from_json(const Json& json, const std::string& what);

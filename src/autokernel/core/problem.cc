@@ -86,6 +86,18 @@ Result<TargetProblem> target_problem_from_json(const Json& json, const std::stri
 
 }  // namespace
 
+std::string objective_scope(const Target& target) {
+  std::size_t problems = 0;
+  double calls = 0;
+  for (const TargetProblem& each : target.problems) {
+    if (each.role != Role::kPrimary) continue;
+    ++problems;
+    calls += each.calls;
+  }
+  if (problems > 1) return fmt::format("all calls of {} problems", problems);
+  return calls == 1 ? "" : fmt::format("all {:g} calls", calls);
+}
+
 Json to_json(const Target& target) {
   Json problems = Json::array();
   for (const TargetProblem& it : target.problems) problems.push_back(to_json(it));

@@ -50,6 +50,14 @@ struct Target {
   std::vector<TargetProblem> problems;
 };
 
+/// What the id of a target ends with whose problems were reduced for the CPU device. The target that it
+/// stands for has the id without it and the same ids of problems.
+inline constexpr std::string_view kRehearsal = "_rehearsal";
+
+/// What a time of the target's objective is of: "" where that is one call, "all 8 calls", "all calls of 3
+/// problems".
+std::string objective_scope(const Target& target);
+
 Json to_json(const Problem& problem);
 Result<Problem> problem_from_json(const Json& json, const std::string& what);
 Json to_json(const Target& target);

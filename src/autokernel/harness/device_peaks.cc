@@ -1,7 +1,6 @@
 #include "autokernel/harness/device_peaks.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "autokernel/embed/harness_kernels.h"
 #include "autokernel/harness/device_buffer.h"
@@ -17,15 +16,8 @@ using roofline::Source;
 constexpr std::size_t kRounds = 8;
 constexpr std::uint64_t kStreamBytes = 1ULL << 30;
 
-/// 90 of sm_90a.
-int number_of(std::string_view arch) {
-  int number = 0;
-  if (arch.starts_with("sm_")) std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
-  return number;
-}
-
 std::vector<std::string> entries_for(std::string_view arch) {
-  const int number = number_of(arch);
+  const int number = cuda_arch_number(arch).value_or(0);
   std::vector<std::string> entries = {"ak_peak_nothing", "ak_peak_copy", "ak_peak_read", "ak_peak_fma"};
   if (arch == "sm_90a") {
     for (const char* type : {"f16", "bf16", "tf32", "e4m3"})

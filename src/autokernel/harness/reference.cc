@@ -10,15 +10,6 @@ Result<device::TensorMap> no_tensor_maps(const std::string& name) {
   return usage_error("a reference has no tensor maps, but names {}", name);
 }
 
-/// A reference that has a tunable BLOCK works on a row (or a tile) with as many threads as suit the device.
-Config config_for(const kernel::KernelFile& file, const DeviceInfo& device) {
-  Config config = file.defaults;
-  if (auto block = config.values.find("BLOCK"); block != config.values.end()) {
-    block->second = static_cast<std::int64_t>(device.natural_block);
-  }
-  return config;
-}
-
 /// A flag that is an arg of a launch is no macro: one binary then serves all of its values, and the user
 /// waits for fewer compilations.
 void drop_flags_that_are_args(Source& source, const kernel::KernelFile& file) {
@@ -29,13 +20,26 @@ void drop_flags_that_are_args(Source& source, const kernel::KernelFile& file) {
 
 Result<Source> source_of(const kernel::KernelFile& file, const op::Family& family, const Problem& problem,
                          const DeviceInfo& device, Build build) {
-  AK_TRY(source, kernel::make_source(file, config_for(file, device), problem, reference_signature(family),
-                                     device, build));
-  drop_flags_that_are_args(source, file);
-  return source;
+  return make_reference_source(file, reference_config(file, device), family, problem, device, build);
 }
 
 }  // namespace
+
+Config reference_config(const kernel::KernelFile& file, const DeviceInfo& device) {
+  Config config = file.defaults;
+  if (auto block = config.values.find("BLOCK"); block != config.values.end()) {
+    block->second = static_cast<std::int64_t>(device.natural_block);
+  }
+  return config;
+}
+
+Result<Source> make_reference_source(const kernel::KernelFile& file, const Config& config,
+                                     const op::Family& family, const Problem& problem,
+                                     const DeviceInfo& device, Build build) {
+  AK_TRY(source, kernel::make_source(file, config, problem, reference_signature(family), device, build));
+  drop_flags_that_are_args(source, file);
+  return source;
+}
 
 Result<Source> reference_source(const op::Family& family, const Problem& problem, const DeviceInfo& device) {
   AK_TRY(file, kernel::parse(family.reference, family.name + "/reference.cu"));
@@ -61,8 +65,8 @@ Result<std::vector<device::Step>> References::steps(const op::Family& family, co
                         trusted_ == Trusted::kYes ? device::Trust::kTrusted : device::Trust::kCandidate));
     module = modules_.emplace(key, std::move(loaded)).first;
   }
-  AK_TRY(plan, kernel::make_plan(file, config_for(file, device_.info()), problem, reference_signature(family),
-                                 device_.info()));
+  AK_TRY(plan, kernel::make_plan(file, reference_config(file, device_.info()), problem,
+                                 reference_signature(family), device_.info()));
   AK_TRY(steps, truth.prepare_workspaces(device_, plan));
   for (const LaunchStep& step : plan.steps) {
     if (wanted == Wanted::kReference && step.entry.starts_with("contract")) continue;

@@ -14,6 +14,14 @@ namespace ak::harness {
 /// The sources that reference runs of a problem need, so that they can be compiled ahead.
 Result<Source> reference_source(const op::Family& family, const Problem& problem, const DeviceInfo& device);
 
+/// The [defaults], with BLOCK (the threads that share a row or a tile) as suits the device.
+Config reference_config(const kernel::KernelFile& file, const DeviceInfo& device);
+
+/// What the compiler gets of a reference file.
+Result<Source> make_reference_source(const kernel::KernelFile& file, const Config& config,
+                                     const op::Family& family, const Problem& problem,
+                                     const DeviceInfo& device, Build build);
+
 class References {
  public:
   /// kNo: a reference that `ops check` looks at runs like a candidate, in the checked build where there is

@@ -1,5 +1,7 @@
 #include "autokernel/harness/signature.h"
 
+#include <algorithm>
+
 namespace ak::harness {
 
 kernel::Signature signature_of(const op::Family& family) {
@@ -29,6 +31,18 @@ kernel::Signature reference_signature(const op::Family& family) {
     }
   }
   return signature;
+}
+
+bool is_reference(const kernel::KernelFile& file, const op::Family& family) {
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const kernel::Signature candidate = signature_of(family), reference = reference_signature(family);
+  return std::any_of(file.launches.begin(), file.launches.end(), [&](const auto& launch) {
+    return std::any_of(launch.args.begin(), launch.args.end(), [&](const std::string& arg) {
+      return has(reference.tensors, arg) && !has(candidate.tensors, arg);
+    });
+  });
 }
 
 }  // namespace ak::harness

@@ -13,4 +13,7 @@ kernel::Signature signature_of(const op::Family& family);
 /// output).
 kernel::Signature reference_signature(const op::Family& family);
 
+/// Is the file a reference.cu? One of its launches takes an array that only references fill.
+bool is_reference(const kernel::KernelFile& file, const op::Family& family);
+
 }  // namespace ak::harness

@@ -187,6 +187,17 @@ Result<std::vector<Experiment>> Ledger::unfinished(const ExperimentQuery& filter
   return all;
 }
 
+Result<std::optional<Experiment>> Ledger::incumbent_before(const Experiment& experiment) const {
+  if (experiment.decision == Decision::kStart) return std::optional<Experiment>();
+  AK_TRY(all, experiments({experiment.target, experiment.tag}));
+  std::optional<Experiment> found;
+  for (Experiment& each : all) {
+    const bool advanced = each.decision == Decision::kStart || each.decision == Decision::kKept;
+    if (each.id < experiment.id && advanced) found = std::move(each);
+  }
+  return found;
+}
+
 Result<std::optional<Experiment>> Ledger::incumbent(const std::string& target, const std::string& tag) const {
   using Found = std::optional<Experiment>;
   return guarded(state_->path, "cannot read the experiments", [&]() -> Result<Found> {

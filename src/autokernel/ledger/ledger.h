@@ -120,6 +120,9 @@ class Ledger {
   Result<std::vector<Experiment>> experiments(const ExperimentQuery& query = {}) const;  ///< by number
   /// The last experiment that was kept or is a start (`--fresh` begins with a new one); nullopt: none yet.
   Result<std::optional<Experiment>> incumbent(const std::string& target, const std::string& tag = "") const;
+  /// What an experiment was measured against: the incumbent of its target and tag when it began; nullopt: it
+  /// is the first, or a start, which is measured against nothing.
+  Result<std::optional<Experiment>> incumbent_before(const Experiment& experiment) const;
   /// Experiments that are still `running`: of this process, or of one that died.
   Result<std::vector<Experiment>> unfinished(const ExperimentQuery& query = {}) const;
 

@@ -7,6 +7,7 @@
 
 #include "autokernel/base/file.h"
 #include "autokernel/base/toml.h"
+#include "autokernel/core/device_info.h"
 
 extern char** environ;
 
@@ -97,6 +98,10 @@ Result<std::string> normalised(const SettingSpec& spec, std::string_view text) {
     }
     case SettingType::kBudget: {
       AK_TRY_VOID(parse_budget(text));
+      return std::string(text);
+    }
+    case SettingType::kDevice: {
+      AK_TRY_VOID(parse_device_name(text));
       return std::string(text);
     }
   }

@@ -24,7 +24,7 @@
 
 namespace ak::ledger {
 
-enum class SettingType { kText, kCount, kNumber, kSwitch, kBudget };
+enum class SettingType { kText, kCount, kNumber, kSwitch, kBudget, kDevice };
 enum class SettingSource { kDefault, kFile, kEnvironment, kFlag };
 std::string_view name(SettingSource source);  ///< "default", "file", "environment", "flag"
 

@@ -9,8 +9,8 @@ namespace {
 constexpr double kAny = 1e18;
 
 constexpr SettingSpec kTable[] = {
-    {"device", SettingType::kText, "auto", 0, 0,
-     "where kernels run: auto (cuda where usable, else cpu), cuda, cpu"},
+    {"device", SettingType::kDevice, "auto", 0, 0,
+     "where kernels run: auto (cuda where usable, else cpu), cpu, cuda, cuda:1, ..."},
     {"strategy", SettingType::kText, "annealing", 0, 0,
      "how configs are proposed: autokernel tune --help lists them"},
     {"budget", SettingType::kBudget, "100", 0, 0,
@@ -32,7 +32,9 @@ constexpr SettingSpec kTable[] = {
      "next target at this speedup over the fastest baseline"},
 };
 
-bool quoted_in_toml(SettingType type) { return type == SettingType::kText || type == SettingType::kBudget; }
+bool quoted_in_toml(SettingType type) {
+  return type == SettingType::kText || type == SettingType::kBudget || type == SettingType::kDevice;
+}
 
 std::string toml_value(const SettingSpec& spec) {
   if (spec.type == SettingType::kSwitch) return spec.default_text == "on" ? "true" : "false";

@@ -66,6 +66,8 @@ Result<FileLock> lock_workspace(const fs::path& folder) {
     std::this_thread::sleep_for(kLockPause);
     lock = FileLock::try_lock(path);
   }
+  // The first refusal may have read the number of the process before, which the holder has replaced since.
+  if (!lock) lock = FileLock::try_lock(path);
   if (lock) return lock;
   return tl::unexpected(
       std::move(lock).error().with_context(fmt::format("cannot use the workspace {}", folder.string())));
@@ -93,7 +95,15 @@ Result<Workspace> Workspace::open(const fs::path& folder, const Clock& clock) {
   return workspace;
 }
 
-bool Workspace::in_use() const { return !holder_is_dead(folder_ / "lock"); }
+Unfinished Workspace::unfinished() const {
+  const bool elsewhere = !lock_ && !holder_is_dead(folder_ / "lock");
+  return elsewhere ? Unfinished::kRunning : Unfinished::kInterrupted;
+}
+
+std::string decision_text(Decision decision, Unfinished unfinished) {
+  const bool interrupted = decision == Decision::kRunning && unfinished == Unfinished::kInterrupted;
+  return interrupted ? "interrupted" : std::string(name(decision));
+}
 
 Result<Workspace> Workspace::open_read_only(const fs::path& folder, const Clock& clock) {
   if (!is_there(folder)) {

@@ -39,6 +39,12 @@ struct RepairLog {
   std::vector<std::string> actions;  ///< for people, e.g. "branch autokernel/tune moved to experiment 7"
 };
 
+/// What became of an experiment that has no decision: a run that is going on has it in its hands, or none
+/// does.
+enum class Unfinished { kRunning, kInterrupted };
+/// Its decision; of one without, "running" or "interrupted".
+std::string decision_text(Decision decision, Unfinished unfinished);
+
 class Workspace {
  public:
   /// Creates the folder if needed, takes its lock and repairs it. Fails when another run holds the lock,
@@ -62,9 +68,9 @@ class Workspace {
   bool has_history() const { return git_.has_value(); }
   const GitRepository& git() const { return *git_; }
   const RepairLog& repairs() const { return repairs_; }
-  /// Is a run going on in this workspace (another process's or this one's)? If not, an experiment that is
-  /// still `running` was interrupted.
-  bool in_use() const;
+  /// Is another process's run going on in this workspace? If not, an experiment that is still `running` was
+  /// interrupted.
+  Unfinished unfinished() const;
 
   /// Records a target and writes targets/<id>/target.toml; kernel.cu too if it is not there yet.
   Status add_target(const Target& target, std::string_view toml, std::string_view kernel_text);

@@ -148,6 +148,10 @@ Status Workspace::sync_kernel(const std::string& target) {
   if (may_replace && current != wanted) {
     AK_TRY_VOID(ak::create_directories(path.parent_path()));
     AK_TRY_VOID(write_file_atomic(path, wanted));
+    if (missing) {
+      repairs_.actions.push_back(fmt::format("{} was missing: it is again what experiment {} left there",
+                                             path.string(), incumbent->id));
+    }
   }
   return ledger_->set_state(synced_key(target), std::to_string(last));
 }

@@ -1,5 +1,7 @@
 // The JSON of a plan. Optional tensors that are present are flags HAS_<TENSOR>, as kernels see them.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "autokernel/core/field_reader.h"
@@ -11,6 +13,11 @@ namespace {
 constexpr std::string_view kPresence = "HAS_";
 
 Json optional_number(const std::optional<double>& value) { return value ? json_number(*value) : Json(); }
+
+/// A ceiling is null where nothing bounds it.
+double number_or_infinity(const std::optional<double>& value) {
+  return value.value_or(std::numeric_limits<double>::infinity());
+}
 
 Json to_json(const std::vector<Place>& places) {
   Json json = Json::array();
@@ -39,13 +46,13 @@ Json to_json(const PlanSite& site) {
           {"scalars", std::move(scalars)},
           {"dtype", name(problem.dtype)},
           {"strides", problem.strides},
-          {"calls", site.calls},
+          {"calls", static_cast<std::int64_t>(std::llround(site.calls))},
           {"time_us", site.time_us},
           {"share", site.share},
           {"cumulative_share", site.cumulative_share},
           {"floor_us", optional_number(site.floor_us)},
           {"bound", site.bound},
-          {"ceiling", json_number(site.ceiling)},
+          {"ceiling", json_finite(site.ceiling)},
           {"realistic_us", optional_number(site.realistic_us)},
           {"priority", site.priority},
           {"aten", site.aten},
@@ -99,7 +106,9 @@ Result<RawSite> raw_site(const Json& json, const std::string& what) {
   in.read("cumulative_share", site.cumulative_share);
   in.read_optional("floor_us", site.floor_us);
   in.read("bound", site.bound);
-  in.read("ceiling", site.ceiling);
+  std::optional<double> ceiling;
+  in.read_optional("ceiling", ceiling);
+  site.ceiling = number_or_infinity(ceiling);
   in.read_optional("realistic_us", site.realistic_us);
   in.read("priority", site.priority);
   in.read("aten", site.aten);
@@ -142,7 +151,7 @@ Json to_json(const Plan& plan) {
           {"total_us", plan.total_us},
           {"unattributed_share", plan.unattributed_share},
           {"sites", std::move(sites)},
-          {"model_ceiling", json_number(plan.model_ceiling)},
+          {"model_ceiling", json_finite(plan.model_ceiling)},
           {"other", to_json(plan.other, false)},
           {"by_aten", to_json(plan.by_aten, true)}};
 }
@@ -163,7 +172,9 @@ Result<Plan> plan_from_json(const Json& json, const std::string& what, const op:
   in.read("total_us", plan.total_us);
   in.read("unattributed_share", plan.unattributed_share);
   in.read_array("sites", raw, raw_site);
-  in.read("model_ceiling", plan.model_ceiling);
+  std::optional<double> ceiling;
+  in.read_optional("model_ceiling", ceiling);
+  plan.model_ceiling = number_or_infinity(ceiling);
   in.read_array("other", plan.other, share_from_json);
   in.read_array("by_aten", plan.by_aten, share_from_json);
   AK_TRY(read, in.finish(std::move(plan)));

@@ -192,6 +192,19 @@ std::optional<double> total_floor(const std::vector<ProblemRow>& problems) {
   return total > 0 ? std::optional<double>(total) : std::nullopt;
 }
 
+/// Problems of a rehearsal are smaller than those of the target that it stands for.
+void name_reduced(const ledger::Ledger& ledger, const Target& target, std::vector<ProblemRow>& rows) {
+  if (!target.id.ends_with(kRehearsal)) return;
+  const Result<Target> whole = ledger.target(target.id.substr(0, target.id.size() - kRehearsal.size()));
+  for (ProblemRow& row : rows) {
+    row.stands_for = "a larger problem";
+    if (!whole) continue;  // tuned in another workspace than it was extracted in
+    for (const TargetProblem& each : whole->problems) {
+      if (each.id == row.id) row.stands_for = each.problem.label();
+    }
+  }
+}
+
 void fill_objective(TargetReport& report, const Run& run) {
   const Experiment& e = run.experiment;
   report.start_us = run.start_objective();
@@ -215,8 +228,11 @@ Result<TargetReport> build_target(const ledger::Ledger& ledger, const Target& ta
   TargetReport report;
   report.id = target.id;
   report.op = target.op;
+  report.scope = objective_scope(target);
+  report.why_unfinished = options.unfinished;
   AK_TRY(runs, read_runs(ledger, target, options.tag));
   for (const Run& run : runs) {
+    if (run.experiment.decision == Decision::kRunning) report.unfinished.push_back(run.experiment.id);
     const auto failed =
         std::count_if(run.configs.begin(), run.configs.end(),
                       [](const MeasuredConfig& config) { return config.failure.has_value(); });
@@ -231,12 +247,14 @@ Result<TargetReport> build_target(const ledger::Ledger& ledger, const Target& ta
   report.tag = shown->experiment.tag;
   report.shown = shown->experiment.id;
   report.decision = shown->experiment.decision;
+  report.before = before_name(*shown);
   report.configs = shown->configs.size();
   report.failed_configs = static_cast<std::size_t>(std::count_if(
       shown->configs.begin(), shown->configs.end(), [](const auto& c) { return c.failure.has_value(); }));
   for (const TargetProblem& problem : target.problems) {
     if (problem.role == Role::kPrimary) report.problems.push_back(problem_row(problem, *shown));
   }
+  name_reduced(ledger, target, report.problems);
   fill_objective(report, *shown);
   AK_TRY(verdict, ledger.verdict(shown->experiment.id));
   if (report.confirmation && verdict) {
@@ -276,24 +294,40 @@ std::string RunFacts::line() const {
 }
 
 std::string TargetReport::headline() const {
+  const std::string what = before == "start" ? "the start" : before;
   if (decision == Decision::kKept && confirmation) {
-    return fmt::format("{} the speed of the start (95 % CI {} to {}), confirmed in a fresh worker",
-                       ratio_text(confirmation->ratio), ratio_text(confirmation->ci_low),
+    return fmt::format("{} the speed of {} (95 % CI {} to {}), confirmed in a fresh worker",
+                       ratio_text(confirmation->ratio), what, ratio_text(confirmation->ci_low),
                        ratio_text(confirmation->ci_high));
   }
   if (decision == Decision::kKept) return "kept";
   if (decision == Decision::kStart) return "measured; nothing was tried yet";
-  if (decision == Decision::kRunning)
-    return "not finished: the same command resumes it; the best so far is unconfirmed";
+  if (decision == Decision::kRunning) {
+    return fmt::format("not finished ({}): the best so far is unconfirmed",
+                       ledger::decision_text(decision, why_unfinished));
+  }
   if (decision == Decision::kFailed && configs > 0 && failed_configs == configs)
     return "it does not pass: see the failures";
   if (decision == Decision::kFailed) return "it ended without a decision";
   if (confirmation) {
-    return fmt::format("the start stays ({}): the best was {} its speed (95 % CI {} to {})", name(decision),
+    return fmt::format("{} stays ({}): the best was {} its speed (95 % CI {} to {})", what, name(decision),
                        ratio_text(confirmation->ratio), ratio_text(confirmation->ci_low),
                        ratio_text(confirmation->ci_high));
   }
-  return "the start stays: nothing that was tried is faster";
+  return what + " stays: nothing that was tried is faster";
+}
+
+std::string TargetReport::unfinished_line() const {
+  std::string numbers;
+  for (const std::int64_t each : unfinished)
+    numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", each);
+  if (numbers.empty()) return "";
+  return why_unfinished == ledger::Unfinished::kRunning
+             ? fmt::format("experiment {} is still running", numbers)
+             : fmt::format(
+                   "experiment {} was interrupted: it has no decision yet, and the same command goes on "
+                   "with it",
+                   numbers);
 }
 
 Result<Report> build(const ledger::Ledger& ledger, const BuildOptions& options) {

@@ -52,12 +52,13 @@ std::string cards(const TargetReport& target) {
   if (kept) {
     html +=
         card(ratio_text(target.confirmation->ratio),
-             fmt::format("the start's speed, confirmed (95 % CI {} to {})",
+             fmt::format("the speed of {}, confirmed (95 % CI {} to {})",
+                         target.before == "start" ? "the start" : target.before,
                          number_text(target.confirmation->ci_low), number_text(target.confirmation->ci_high)),
              "card good");
   }
-  html += card(optional_text(target.start_us), "start");
-  html += card(optional_text(target.best_us), kept ? "best" : "best seen, not kept");
+  html += card(optional_text(target.start_us), target.before + target.scope_note());
+  html += card(optional_text(target.best_us), (kept ? "best" : "best seen, not kept") + target.scope_note());
   html +=
       card(std::to_string(target.configs), fmt::format("configs tried, {} failed", target.failed_configs));
   return html + "</div>\n";
@@ -97,6 +98,7 @@ std::string html_target(const TargetReport& target) {
   if (target.shown == 0) return html + element("p", "No trial yet.");
   html += fmt::format("<p class=\"headline\">Experiment {}: {}</p>\n", target.shown,
                       escape_xml(target.headline()));
+  if (!target.unfinished.empty()) html += element("p", target.unfinished_line());
   html += cards(target);
   for (const Series& series : target.series) html += "<figure>\n" + progress_svg(series) + "</figure>\n";
   html += element("h3", "Problems") + html_table(problem_table(target));

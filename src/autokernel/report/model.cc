@@ -66,23 +66,39 @@ std::string torch_text(const SiteRow& row) {
 }
 
 Table site_table(const ModelReport& model) {
-  Table table{{"site", "problem", "calls", "in the model", "share", "starter", "best", "start / best",
-               "trials", "spent", "became"},
+  constexpr std::ptrdiff_t kOurs = 5;  // the columns from here on are of our kernels
+  const bool reduced = std::any_of(model.sites.begin(), model.sites.end(),
+                                   [](const SiteRow& row) { return !row.reduced.empty(); });
+  Table table{{"site", "problem", "calls", "all calls in the model", "share", "starter, a call",
+               "best, a call", "start / best", "trials", "spent", "became"},
               {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
                Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft},
               {}};
+  if (reduced) {
+    table.header.insert(table.header.begin() + kOurs, "measured here, reduced");
+    table.align.insert(table.align.begin() + kOurs, Align::kLeft);
+  }
   for (const SiteRow& row : model.sites) {
-    table.rows.push_back({row.site, row.problem, fmt::format("{:g}", row.calls), time_text(row.model_us),
-                          fmt::format("{:.1f} %", 100 * row.share), us_or_dash(row.start_us),
-                          us_or_dash(row.best_us), row.start_us ? ratio_text(row.speedup) : "-",
-                          std::to_string(row.trials), fmt::format("{:.0f} s", row.spent_s), row.verdict});
+    std::vector<std::string> cells = {row.site,
+                                      row.problem,
+                                      fmt::format("{:g}", row.calls),
+                                      time_text(row.model_us),
+                                      fmt::format("{:.1f} %", 100 * row.share),
+                                      us_or_dash(row.start_us),
+                                      us_or_dash(row.best_us),
+                                      row.start_us ? ratio_text(row.speedup) : "-",
+                                      std::to_string(row.trials),
+                                      fmt::format("{:.0f} s", row.spent_s),
+                                      row.verdict};
+    if (reduced) cells.insert(cells.begin() + kOurs, row.reduced.empty() ? "-" : row.reduced);
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }
 
 Table projection_table(const ModelReport& model) {
   Table table{{"site", "a call in the model", "PyTorch in the harness", "ours in the harness",
-               "PyTorch / ours", "all calls now", "projected", "ours is"},
+               "PyTorch / ours", "all calls now", "all calls projected", "ours is"},
               {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
                Align::kRight, Align::kLeft},
               {}};
@@ -172,7 +188,7 @@ Json to_json(const ModelReport& model) {
   for (const SiteRow& row : model.sites) {
     const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
     sites.push_back({{"site", row.site},
-                     {"calls", row.calls},
+                     {"calls", static_cast<std::int64_t>(std::llround(row.calls))},
                      {"model_us", row.model_us},
                      {"path", row.path.empty() ? Json() : Json(row.path)},
                      {"torch_us", row.torch_us},

@@ -23,6 +23,7 @@ inline constexpr double kSamePath = 2;
 
 struct SiteRow {
   std::string site, target, problem;
+  std::string reduced;  ///< the smaller problem that our times are of; empty: `problem` itself
   double calls = 0;
   double model_us = 0;  ///< of all calls, in the trace
   double share = 0;     ///< of the model's time

@@ -38,6 +38,7 @@ struct ConfigRow {
 /// One primary problem with the best config that was found for it.
 struct ProblemRow {
   std::string id, label;
+  std::string stands_for;  ///< of a rehearsal: the problem that it was reduced from
   double calls = 1;
   std::optional<TimeEstimate> start;
   std::optional<TimeEstimate> best;
@@ -62,6 +63,11 @@ struct ExperimentRow {
 
 struct TargetReport {
   std::string id, op, tag;
+  std::string scope;  ///< what times of the objective are of, e.g. "all 8 calls"; empty: of one call
+  /// What the shown experiment was measured against: "start", or "experiment 2" that was kept before.
+  std::string before = "start";
+  std::vector<std::int64_t> unfinished;  ///< experiments without a decision
+  ledger::Unfinished why_unfinished = ledger::Unfinished::kInterrupted;
   RunFacts facts;
   std::int64_t shown = 0;  ///< number of the experiment that the tables below describe
   Decision decision = Decision::kRunning;
@@ -73,8 +79,12 @@ struct TargetReport {
   std::vector<FailureRow> failures;  ///< over all experiments of the target
   std::vector<ExperimentRow> experiments;
   std::vector<Series> series;  ///< most telling first
-  /// "1.42x the start's speed ...", or why there is none.
+  /// "1.42x the speed of the start ...", or why there is none.
   std::string headline() const;
+  /// "experiment 3 was interrupted ..."; empty: every experiment has its decision.
+  std::string unfinished_line() const;
+  /// " (all 8 calls)" behind a time of the objective.
+  std::string scope_note() const { return scope.empty() ? "" : " (" + scope + ")"; }
 };
 
 struct Report {
@@ -85,6 +95,7 @@ struct Report {
 struct BuildOptions {
   std::string target, tag;  ///< empty: all
   std::optional<ModelReport> model{};
+  ledger::Unfinished unfinished = ledger::Unfinished::kInterrupted;  ///< what runs without a decision are
 };
 
 Result<Report> build(const ledger::Ledger& ledger, const BuildOptions& options = {});

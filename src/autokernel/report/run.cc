@@ -30,7 +30,10 @@ std::vector<MeasuredConfig> grouped(std::vector<ledger::TrialRecord> records) {
 
 void take_start(Run& run, const Run& start) {
   run.start_config = start.experiment.best_config;
+  if (start.experiment.id != run.experiment.id) run.before = start.experiment;
   for (const MeasuredConfig& config : start.configs) {
+    if (run.start_config && config.config != *run.start_config)
+      continue;  // tried by a search that kept another
     for (const ledger::TrialRecord& record : config.records) {
       const Trial& trial = record.trial;
       if (trial.passed && trial.time && run.calls.contains(trial.problem_id))
@@ -39,15 +42,14 @@ void take_start(Run& run, const Run& start) {
   }
 }
 
-/// The last start before `run`, of its own kernel if there is one.
+/// The incumbent when `run` began, whose kernel was timed beside each trial; of a start, itself.
 const Run* start_of(const Run& run, const std::vector<Run>& runs) {
+  if (run.experiment.decision == Decision::kStart) return &run;
   const Run* found = nullptr;
   for (const Run& earlier : runs) {
     const Experiment& e = earlier.experiment;
-    if (e.decision != Decision::kStart || e.id > run.experiment.id || e.tag != run.experiment.tag) continue;
-    const bool better = found == nullptr || e.kernel_hash == run.experiment.kernel_hash ||
-                        found->experiment.kernel_hash != run.experiment.kernel_hash;
-    if (better) found = &earlier;
+    if (e.id >= run.experiment.id || e.tag != run.experiment.tag) continue;
+    if (e.decision == Decision::kStart || e.decision == Decision::kKept) found = &earlier;
   }
   return found;
 }
@@ -127,16 +129,22 @@ Result<std::vector<Run>> read_runs(const ledger::Ledger& ledger, const Target& t
   return runs;
 }
 
+std::string before_name(const Run& run) {
+  const bool kept = run.before && run.before->decision == Decision::kKept;
+  return kept ? fmt::format("experiment {}", run.before->id) : "start";
+}
+
 Series trials_series(const Run& run, const std::string& target) {
   Series series;
   series.title = fmt::format("{}: experiment {}, {}", target, run.experiment.id, run.experiment.proposer);
   series.x_label = "trial: one config each";
-  series.y_label = run.calls.size() > 1 ? "objective (sum of calls x time)" : "time of the kernel";
+  const bool one_call = run.calls.size() == 1 && run.calls.begin()->second == 1;
+  series.y_label = one_call ? "time of the kernel" : "objective (sum of calls x time)";
   std::optional<double> best = run.start_objective();
   if (best) {
     const std::string config = run.start_config ? run.start_config->to_string() : "";
     series.points.push_back(
-        {0, best, Mark::kStart, fmt::format("start: {}, {}", config, time_text(*best)), ""});
+        {0, best, Mark::kStart, fmt::format("{}: {}, {}", before_name(run), config, time_text(*best)), ""});
   }
   std::int64_t number = 0;
   for (const MeasuredConfig& config : run.configs) {

@@ -23,8 +23,9 @@ struct Run {
   Experiment experiment;
   std::vector<MeasuredConfig> configs;        ///< in the order of the ledger
   std::map<std::string, double> calls;        ///< primary problem -> weight
-  std::map<std::string, TimeEstimate> start;  ///< primary problem -> the start's time
+  std::map<std::string, TimeEstimate> start;  ///< primary problem -> time of what it was measured against
   std::optional<Config> start_config;
+  std::optional<Experiment> before;  ///< whose kernel `start` is of; nullopt: a start itself
 
   /// The start's time / the paired ratio, which a drifting clock does not disturb; else the trial's own
   /// median.
@@ -40,6 +41,9 @@ struct Run {
 /// All experiments of a target (and tag, unless empty), by number.
 Result<std::vector<Run>> read_runs(const ledger::Ledger& ledger, const Target& target,
                                    const std::string& tag);
+
+/// What a run was measured against: "start", or "experiment 2".
+std::string before_name(const Run& run);
 
 /// Progress of a run, config by config.
 Series trials_series(const Run& run, const std::string& target);

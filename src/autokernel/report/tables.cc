@@ -37,9 +37,16 @@ Table problem_table(const TargetReport& target) {
   };
   const bool peak = has(&ProblemRow::pct_peak), floor = has(&ProblemRow::floor_us);
   const bool baseline = has(&ProblemRow::baseline_us);
-  Table table{{"problem", "calls", "start", "best (95 % CI)", "speedup", "GB/s", "memory"},
-              {kLeft, kRight, kRight, kRight, kRight, kRight, kRight},
-              {}};
+  const bool rehearsal = std::any_of(target.problems.begin(), target.problems.end(),
+                                     [](const ProblemRow& row) { return !row.stands_for.empty(); });
+  Table table{
+      {"problem", "calls", target.before + ", a call", "best, a call (95 % CI)", "speedup", "GB/s", "memory"},
+      {kLeft, kRight, kRight, kRight, kRight, kRight, kRight},
+      {}};
+  if (rehearsal) {
+    table.header.insert(table.header.begin() + 1, "reduced from");
+    table.align.insert(table.align.begin() + 1, kLeft);
+  }
   const auto add_column = [&](bool wanted, const char* name) {
     if (!wanted) return;
     table.header.emplace_back(name);
@@ -58,6 +65,7 @@ Table problem_table(const TargetReport& target) {
                                       speedup_text(row),
                                       row.gbps > 0 ? number_text(row.gbps) : kNone,
                                       memory_text(row.peak_memory_bytes)};
+    if (rehearsal) cells.insert(cells.begin() + 1, row.stands_for);
     if (peak) cells.push_back(row.pct_peak ? number_text(*row.pct_peak) : kNone);
     if (floor) cells.push_back(optional_text(row.floor_us));
     if (baseline) {
@@ -71,7 +79,7 @@ Table problem_table(const TargetReport& target) {
 }
 
 Table config_table(const TargetReport& target) {
-  Table table{{"tunable", "start", "best"}, {kLeft, kRight, kRight}, {}};
+  Table table{{"tunable", target.before, "best"}, {kLeft, kRight, kRight}, {}};
   for (const ConfigRow& row : target.config_rows) table.rows.push_back({row.tunable, row.start, row.best});
   return table;
 }
@@ -88,13 +96,13 @@ Table failure_table(const TargetReport& target) {
 }
 
 Table experiment_table(const TargetReport& target) {
-  Table table{{"experiment", "decision", "objective", "confirmed speedup", "configs", "failed", "by", "date",
-               "commit", "description"},
+  Table table{{"experiment", "decision", target.scope.empty() ? "time" : "calls x time", "confirmed speedup",
+               "configs", "failed", "by", "date", "commit", "description"},
               {kRight, kLeft, kRight, kRight, kRight, kRight, kLeft, kLeft, kLeft, kLeft},
               {}};
   for (const ExperimentRow& row : target.experiments) {
     const Experiment& e = row.experiment;
-    table.rows.push_back({std::to_string(e.id), std::string(name(e.decision)),
+    table.rows.push_back({std::to_string(e.id), ledger::decision_text(e.decision, target.why_unfinished),
                           optional_text(row.objective_us), confirmed_text(e), std::to_string(row.configs),
                           std::to_string(row.failed), e.proposer, e.started_at.substr(0, 10),
                           e.commit.substr(0, 10), plain_line(e.description, 120)});
@@ -104,10 +112,10 @@ Table experiment_table(const TargetReport& target) {
 
 std::string caption(const TargetReport& target) {
   std::string text = fmt::format(
-      "Median and 95 % interval of the search's own measurement; speedup is free of clock drift (paired "
-      "rounds with "
-      "the start). Measured on {}.",
-      target.facts.line());
+      "Medians of one call and 95 % interval; speedup is free of clock drift (paired rounds with {}). "
+      "Measured on "
+      "{}.",
+      target.before == "start" ? "the start" : target.before, target.facts.line());
   if (target.facts.device_kind == "cpu") text += " These are CPU timings: they say nothing about a GPU.";
   return text;
 }

@@ -47,8 +47,10 @@ std::string terminal_target(const TargetReport& target) {
   std::string text = fmt::format("{} ({})\n", plain_line(target.id, 100), plain_line(target.op, 100));
   if (target.shown == 0) return text + "  no trial yet\n";
   text += fmt::format("  experiment {}: {}\n", target.shown, target.headline());
-  text += fmt::format("  start {}, best {}; {} configs, {} failed\n", optional_text(target.start_us),
-                      optional_text(target.best_us), target.configs, target.failed_configs);
+  if (!target.unfinished.empty()) text += fmt::format("  {}\n", target.unfinished_line());
+  text += fmt::format("  {} {}, best {}{}; {} configs, {} failed\n", target.before,
+                      optional_text(target.start_us), optional_text(target.best_us), target.scope_note(),
+                      target.configs, target.failed_configs);
   text += fmt::format("  {}\n", plain_line(target.facts.line(), 200));
   text += section("problems", plain(problem_table(target)));
   if (!target.config_rows.empty()) text += section("config", plain(config_table(target)));
@@ -82,9 +84,10 @@ std::string markdown_target(const TargetReport& target, bool first) {
   if (target.shown == 0) return text + "No trial yet.\n\n";
   text += fmt::format("**{}**\n\n", escape_markdown(target.headline()));
   if (first) text += "![progress](progress.svg)\n\n";
-  text += fmt::format("Start {}, best {}. Experiment {}: {} configs, {} of them failed.\n\n",
-                      optional_text(target.start_us), optional_text(target.best_us), target.shown,
-                      target.configs, target.failed_configs);
+  if (!target.unfinished.empty()) text += fmt::format("{}.\n\n", target.unfinished_line());
+  text += fmt::format("Times{}: {} {}, best {}. Experiment {}: {} configs, {} of them failed.\n\n",
+                      target.scope_note(), target.before, optional_text(target.start_us),
+                      optional_text(target.best_us), target.shown, target.configs, target.failed_configs);
   text += "### Problems\n\n" + markdown_table(problem_table(target)) + "\n";
   text += escape_markdown(caption(target)) + "\n\n";
   if (!target.config_rows.empty()) text += "### Config\n\n" + markdown_table(config_table(target)) + "\n";

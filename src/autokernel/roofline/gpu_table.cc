@@ -1,7 +1,6 @@
 #include "autokernel/roofline/gpu_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "autokernel/base/toml.h"
@@ -84,8 +83,7 @@ Peaks peaks_from(const GpuFigures& gpu, double scale, Source source) {
 
 /// Generations with tensor memory; sm_120, the consumer's Blackwell, has mma.sync alone.
 bool has_tcgen05(std::string_view arch) {
-  int number = 0;
-  if (arch.starts_with("sm_")) std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
+  const int number = cuda_arch_number(arch).value_or(0);
   return number >= 100 && number < 120;
 }
 

@@ -12,12 +12,13 @@
 #include "autokernel/base/subprocess.h"
 #include "autokernel/base/text_lines.h"
 #include "autokernel/core/field_reader.h"
-#include "autokernel/embed/python_bridge.h"
+#include "autokernel/torch/bridge.h"
 
 namespace ak::torch {
 namespace {
 
 constexpr int kReplays = 30;
+constexpr std::size_t kShownError = 500;
 constexpr int kFormat = 1;  ///< of the files in the cache
 constexpr std::chrono::minutes kDeadline{10};
 
@@ -89,12 +90,7 @@ Result<Json> request_json(const BaselineRequest& request) {
               {"inputs", std::move(inputs)}};
 }
 
-std::string script() {
-  for (const EmbeddedFile& file : embed::python_bridge()) {
-    if (file.path == "autokernel/baselines.py") return std::string(file.text);
-  }
-  return "";
-}
+std::string script() { return std::string(bridge_file("autokernel/baselines.py")); }
 
 /// PyTorch's first GPU is the one that kernels are measured on, also where there are several.
 std::vector<std::string> environment_for(const DeviceInfo& device) {
@@ -151,7 +147,7 @@ Result<std::vector<Json>> Baselines::answers_of(const Json& request,
   if (answers.empty()) {
     return environment_error("PyTorch baselines: {} {}: {}", options_.python,
                              done->timed_out ? "did not answer in time" : "ended without an answer",
-                             done->err.substr(0, 500));
+                             last_bytes(done->err, kShownError));
   }
   const std::string seen = answers.front().value("device", "");
   if (device_.kind == "cuda" && seen != device_.name) {

@@ -10,6 +10,7 @@
 #include "autokernel/base/subprocess.h"
 #include "autokernel/core/field_reader.h"
 #include "autokernel/embed/python_bridge.h"
+#include "autokernel/torch/bridge.h"
 
 namespace ak::torch {
 namespace {
@@ -73,10 +74,6 @@ std::vector<std::string> command_of(const ProfileSpec& spec) {
   return argv;
 }
 
-std::string last_lines(const std::string& text) {
-  return text.size() <= kShownError ? text : "..." + text.substr(text.size() - kShownError);
-}
-
 tl::unexpected<Error> no_answer(const ProfileSpec& spec, const ProcessResult& done) {
   if (done.signal == SIGKILL) {
     return environment_error(
@@ -85,7 +82,7 @@ tl::unexpected<Error> no_answer(const ProfileSpec& spec, const ProcessResult& do
         spec.model.name(), spec.python);
   }
   return environment_error("{} ended without an answer (exit code {}, signal {}):\n{}", spec.python,
-                           done.exit_code, done.signal, last_lines(done.err));
+                           done.exit_code, done.signal, last_bytes(done.err, kShownError));
 }
 
 std::string text_or_empty(const Json& json, const char* key) {

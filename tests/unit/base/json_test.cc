@@ -19,6 +19,12 @@ std::string parse_message(std::string_view text) {
   return result ? "" : result.error().message;
 }
 
+TEST(JsonNumbers, AnswersHaveNullWhereThereIsNoNumber) {
+  EXPECT_EQ(json_finite(1.5), Json(1.5));
+  EXPECT_TRUE(json_finite(std::numeric_limits<double>::infinity()).is_null());
+  EXPECT_TRUE(json_finite(std::numeric_limits<double>::quiet_NaN()).is_null());
+}
+
 TEST(ParseJson, AnErrorCarriesNameLineAndColumn) {
   EXPECT_THAT(parse_message("{\n  \"a\": 1,\n  oops\n}"), StartsWith("plan.json:3:3: not valid JSON"));
   EXPECT_THAT(parse_message(""), StartsWith("plan.json:1:1: not valid JSON"));

@@ -62,6 +62,7 @@ class QueueTest : public testing::Test {
     if (floor_us > 0) timing.floor_us = floor_us;
     verdict.timings = {timing};
     ASSERT_TRUE(ledger_->attach_verdict(*id, verdict));
+    if (decision == Decision::kRunning) return;  // interrupted
     experiment.id = *id;
     experiment.decision = decision;
     experiment.objective_us = 100;
@@ -100,6 +101,33 @@ TEST_F(QueueTest, SharesMoveAfterAKeep) {
   EXPECT_EQ(queue.next()->entry.id, "b");  // a: 20 us, 10 to gain; b: 40, 35 to gain
   EXPECT_NEAR(queue.targets()[1].share, 20.0 / 60, 1e-9);
   EXPECT_DOUBLE_EQ(queue.targets()[1].reached.speedup, 3);
+}
+
+TEST_F(QueueTest, SharesAreOfTheWholeModelsTimeWhereThatIsKnown) {
+  add_target("a");
+  add_target("b");
+  std::vector<QueueEntry> entries = kTwo;
+  entries[0].model_share = 0.3;  // 60 of 200 us
+  entries[1].model_share = 0.2;
+  EXPECT_DOUBLE_EQ(load(entries).targets()[0].share, 0.3);
+  add("a", Decision::kStart);
+  add("a", Decision::kKept, 3);  // 60 us become 20, the model's 200 become 160
+  const Queue queue = load(entries);
+  EXPECT_DOUBLE_EQ(queue.targets()[0].share, 40.0 / 160);
+  EXPECT_DOUBLE_EQ(queue.targets()[1].share, 20.0 / 160);
+}
+
+TEST_F(QueueTest, ASearchWithoutADecisionCountsItsTrialsAndSaysSo) {
+  add_target("a");
+  add("a", Decision::kStart, 1, 0, 36);
+  EXPECT_FALSE(load({kTwo[0]}).targets()[0].reached.unfinished);
+  add("a", Decision::kRunning, 1, 0, 72);
+  const Reached reached = load({kTwo[0]}).targets()[0].reached;
+  EXPECT_EQ(reached.unfinished, 1u);
+  EXPECT_EQ(reached.experiments, 1u);  // it may be resumed, or closed
+  EXPECT_EQ(reached.trials, 2u);
+  EXPECT_DOUBLE_EQ(reached.hours, 0.03);
+  EXPECT_EQ(reached.last, Decision::kStart);
 }
 
 TEST_F(QueueTest, ATargetThatNoSearchHasTouchedComesFirst) {

@@ -18,61 +18,17 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import tinynorm  # noqa: E402
+
 BINARY = ""
 KILLS = 20
 DEADLINE_S = 120
 
-SIZES = """[sizes]
-smoke = [{ M = 2, N = 32 }]
-sweep = [{ M = 8, N = 48 }]
-edge = [{ M = 1, N = 1 }]
-primary = [{ M = 4, N = 64 }]
-
-"""
-
-KERNEL = """/* autokernel
-op = "tinynorm"
-dtypes = ["f32"]
-[tunables]
-LANES = [1, 2, 4, 8]
-WORK = [20, 1, 2, 3, 4, 5]
-[defaults]
-LANES = 1
-WORK = 20
-[[launch]]
-entry = "norm"
-grid = ["ceil_div(M, LANES)"]
-block = ["LANES"]
-args = ["x", "weight", "y", "M", "N", "eps"]
-*/
-extern "C" __global__ void norm(const float* x, const float* weight, float* y, int M, int N, float eps) {
-  const int row = blockIdx.x * LANES + threadIdx.x;
-  if (row >= M) return;
-  float squares = 0;
-  for (int pass = 0; pass < WORK; ++pass) {
-    float sum = 0;
-    for (int i = 0; i < N; ++i) sum += x[row * N + i] * x[row * N + i];
-    squares = sum + 0 * squares;
-  }
-  const float rstd = 1.0f / sqrtf(squares / N + eps);
-  for (int i = 0; i < N; ++i) y[row * N + i] = x[row * N + i] * rstd * weight[i];
-}
-"""
+KERNEL = tinynorm.kernel({"LANES": [1, 2, 4, 8], "WORK": [20, 1, 2, 3, 4, 5]}, passes="WORK")
 CONFIGS = 24
 FEW = 8
 PROBLEMS = ["M=256,N=256", "M=255,N=257"]  # long enough to be timed
-
-
-def write_family(folder: pathlib.Path) -> None:
-    """rmsnorm under another name, with few and small sizes."""
-    source = ROOT / "ops" / "rmsnorm"
-    shutil.copytree(source, folder)
-    toml = (folder / "op.toml").read_text()
-    begin, end = toml.index("[sizes]"), toml.index("[[draw]]")
-    toml = toml[:begin] + SIZES + toml[end:]
-    (folder / "op.toml").write_text(toml.replace('name = "rmsnorm"', 'name = "tinynorm"'))
-    for file in folder.rglob("*.cu"):
-        file.write_text(file.read_text().replace('op = "rmsnorm"', 'op = "tinynorm"'))
 
 
 class Session(unittest.TestCase):
@@ -80,7 +36,7 @@ class Session(unittest.TestCase):
     def setUpClass(cls):
         cls.outer = tempfile.TemporaryDirectory(prefix="ak-sessions-")
         cls.base = pathlib.Path(cls.outer.name)
-        write_family(cls.base / "ops" / "tinynorm")
+        tinynorm.write_family(cls.base / "ops" / "tinynorm", sweep="M = 8, N = 48", primary="M = 4, N = 64")
         (cls.base / "norm.cu").write_text(KERNEL)
         cls.mark = f"ak-sessions-{os.getpid()}"
         cls.environment = dict(os.environ, AUTOKERNEL_CACHE=str(cls.base / "cache"), AK_TEST_MARK=cls.mark)

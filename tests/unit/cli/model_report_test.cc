@@ -40,6 +40,12 @@ class ModelReportTest : public testing::Test {
     problem.dims = {{"M", 4}, {"N", 8}};
     return problem;
   }
+  /// A search that was interrupted.
+  void begin_search() {
+    Experiment experiment{.target = "norm", .tag = kCampaignTag, .kernel_hash = "hash"};
+    experiment.proposer = "tune:random";
+    ASSERT_TRUE(ledger_->begin_experiment(experiment, {.device = device_, .compiler = "", .version = ""}));
+  }
   /// An experiment whose full verdict has this time of a call.
   void add(Decision decision, double call_us, double ratio = 1) {
     Experiment experiment{.target = "norm", .tag = kCampaignTag, .kernel_hash = "hash"};
@@ -103,6 +109,16 @@ TEST_F(ModelReportTest, AFasterKernelThanOursIsNotOneThanTheModels) {
   ASSERT_TRUE(model.projected);
   EXPECT_EQ(model.sites.at(0).answer, "slower");
   EXPECT_DOUBLE_EQ(model.after_us, 1000);
+}
+
+TEST_F(ModelReportTest, AnInterruptedSearchDoesNotReadAsOneThatFoundNothing) {
+  EXPECT_EQ(made().sites.at(0).verdict, "not begun");
+  add(Decision::kStart, 22);
+  EXPECT_EQ(made().sites.at(0).verdict, "only the starter was measured");
+  begin_search();
+  EXPECT_EQ(
+      made().sites.at(0).verdict,
+      "only the starter was measured; a search was interrupted after 0 trials, the same command goes on");
 }
 
 TEST_F(ModelReportTest, WithoutPyTorchsTimesNothingIsProjected) {

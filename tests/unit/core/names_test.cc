@@ -3,9 +3,11 @@
 #include <set>
 
 #include "autokernel/core/binary.h"
+#include "autokernel/core/device_info.h"
 #include "autokernel/core/dtype.h"
 #include "autokernel/core/experiment.h"
 #include "autokernel/core/failure.h"
+#include "autokernel/core/problem.h"
 #include "autokernel/core/verdict.h"
 
 namespace ak {
@@ -42,6 +44,36 @@ TEST(Names, AreSpelledAsTheDocumentsSpellThem) {
   EXPECT_EQ(name(Stage::kShapeSweep), "shape_sweep");
   EXPECT_EQ(name(Stage::kEdgeCases), "edge_cases");
   EXPECT_EQ(name(Stage::kIntegrity), "integrity");
+}
+
+TEST(DeviceNames, ChooseADeviceByKindAndNumber) {
+  EXPECT_EQ(parse_device_name("auto")->kind, "auto");
+  EXPECT_EQ(parse_device_name("cpu")->kind, "cpu");
+  EXPECT_EQ(parse_device_name("cuda")->ordinal, 0);
+  EXPECT_EQ(parse_device_name("cuda:12")->kind, "cuda");
+  EXPECT_EQ(parse_device_name("cuda:12")->ordinal, 12);
+  for (const char* name :
+       {"", "foo", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", "cuda1", "cpu:0", "cuda:99999999999"})
+    EXPECT_FALSE(parse_device_name(name)) << name;
+}
+
+TEST(CudaArchitectures, HaveANumber) {
+  EXPECT_EQ(cuda_arch_number("sm_80"), 80);
+  EXPECT_EQ(cuda_arch_number("sm_90a"), 90);
+  EXPECT_EQ(cuda_arch_number("sm_100f"), 100);
+  for (const char* arch : {"", "cpu", "sm_", "sm_9", "sm_9x", "sm_90ab", "sm_1000", "sm_-9", "compute_90"})
+    EXPECT_FALSE(cuda_arch_number(arch)) << arch;
+}
+
+TEST(Objectives, SayWhatTheirTimesAreOf) {
+  Target target;
+  target.problems = {{.id = "p0", .problem = {}, .sites = {}}};
+  EXPECT_EQ(objective_scope(target), "");
+  target.problems[0].calls = 8;
+  target.problems.push_back({.id = "half", .problem = {}, .sites = {}, .role = Role::kSweep});
+  EXPECT_EQ(objective_scope(target), "all 8 calls");
+  target.problems[1].role = Role::kPrimary;
+  EXPECT_EQ(objective_scope(target), "all calls of 2 problems");
 }
 
 TEST(DTypes, HaveTheSizesAndRoundoffsOfTheirFormats) {

@@ -102,6 +102,14 @@ TEST_F(SettingsTest, ValuesOutOfRangeAreRefusedWithTheirPlace) {
               HasSubstr("on or off"));
 }
 
+TEST_F(SettingsTest, ADeviceThatThereIsNotIsRefusedWithItsPlace) {
+  EXPECT_THAT(error_of({.flags = {}, .environment = {}, .file = file_with("device = \"foo\"\n")}),
+              HasSubstr("autokernel.toml:1"));
+  EXPECT_THAT(error_of({.flags = {}, .environment = {{"AUTOKERNEL_DEVICE", "cuda:x"}}, .file = {}}),
+              HasSubstr("AUTOKERNEL_DEVICE: device `cuda:x`: expected auto, cpu or cuda"));
+  EXPECT_TRUE(Settings::load({.flags = {{"device", "cuda:3"}}, .environment = {}, .file = {}}));
+}
+
 TEST_F(SettingsTest, AnArrayIsNoValue) {
   EXPECT_THAT(error_of({.flags = {}, .environment = {}, .file = file_with("seed = [1, 2]\n")}),
               HasSubstr("expected one value"));

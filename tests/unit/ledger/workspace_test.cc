@@ -76,10 +76,15 @@ TEST_F(WorkspaceTest, ASecondRunIsRefusedWithThePidOfTheFirst) {
 TEST_F(WorkspaceTest, AReaderSeesWhetherARunIsGoingOn) {
   {
     Workspace writer = open_workspace();
-    EXPECT_TRUE(Workspace::open_read_only(folder(), clock_)->in_use());
+    EXPECT_EQ(Workspace::open_read_only(folder(), clock_)->unfinished(), Unfinished::kRunning);
+    EXPECT_EQ(writer.unfinished(),
+              Unfinished::kInterrupted);  // nobody else's: it is the run itself that asks
   }
   std::ofstream(folder() / "lock") << "2147483647\n";  // no process has that number
-  EXPECT_FALSE(Workspace::open_read_only(folder(), clock_)->in_use());
+  EXPECT_EQ(Workspace::open_read_only(folder(), clock_)->unfinished(), Unfinished::kInterrupted);
+  EXPECT_EQ(decision_text(Decision::kRunning, Unfinished::kRunning), "running");
+  EXPECT_EQ(decision_text(Decision::kRunning, Unfinished::kInterrupted), "interrupted");
+  EXPECT_EQ(decision_text(Decision::kKept, Unfinished::kInterrupted), "kept");
 }
 
 TEST_F(WorkspaceTest, AReaderNeedsNoLock) {
@@ -245,6 +250,39 @@ TEST_F(WorkspaceTest, TheKernelIsBroughtUpToDateWhenTheRunDiedBeforeWritingIt) {
   const std::string commit = workspace.ledger().experiment(2)->commit;
   EXPECT_FALSE(commit.empty());
   EXPECT_EQ(workspace.git().refs("refs/heads/")->at("refs/heads/autokernel/tune"), commit);
+}
+
+TEST_F(WorkspaceTest, AKernelThatWasDeletedIsPutBackAndThatIsSaid) {
+  {
+    Workspace workspace = open_with_target();
+    run(workspace, Decision::kStart, "v0");
+    run(workspace, Decision::kKept, "v1");
+  }
+  fs::remove(kernel_file());
+  const Workspace workspace = open_workspace();
+  EXPECT_EQ(text_of_file(kernel_file()), "v1");
+  ASSERT_EQ(workspace.repairs().actions.size(), 1u);
+  EXPECT_THAT(workspace.repairs().actions[0],
+              HasSubstr("kernel.cu was missing: it is again what experiment 2 left"));
+}
+
+TEST_F(WorkspaceTest, AnExperimentKnowsWhatItWasMeasuredAgainst) {
+  Workspace workspace = open_with_target();
+  const Experiment start = run(workspace, Decision::kStart, "v0");
+  const Experiment kept = run(workspace, Decision::kKept, "v1");
+  const Experiment reverted = run(workspace, Decision::kReverted, "v2");
+  const Experiment elsewhere = run(workspace, Decision::kReverted, "v2", "other");
+  const Experiment anew = run(workspace, Decision::kStart, "v3");
+  const auto before = [&](const Experiment& e) {
+    const auto found = workspace.ledger().incumbent_before(e);
+    EXPECT_TRUE(found) << found.error().message;
+    return *found ? (*found)->id : 0;
+  };
+  EXPECT_EQ(before(start), 0);
+  EXPECT_EQ(before(kept), start.id);
+  EXPECT_EQ(before(reverted), kept.id);
+  EXPECT_EQ(before(elsewhere), 0);  // another tag has a history of its own
+  EXPECT_EQ(before(anew), 0);
 }
 
 TEST_F(WorkspaceTest, GitStatusInTheWorkspaceIsQuietAfterAKeep) {

@@ -110,6 +110,21 @@ TEST(Projection, NeedsOneDeviceForTraceKernelsAndPyTorch) {
   }
 }
 
+TEST(Projection, SaysWhichTimesAreOfOneCallAndWhichSizesWereReduced) {
+  SiteRow row = site("norm", 8, 320, 11, {});
+  row.problem = "M=4096 N=8 bf16";
+  ModelReport model = on_one_gpu({row});
+  project(model);
+  for (const char* text : {"all calls in the model", "starter, a call", "best, a call"})
+    EXPECT_THAT(terminal(model), HasSubstr(text));
+  EXPECT_THAT(terminal(model), testing::Not(HasSubstr("reduced")));
+  model.sites[0].reduced = "M=4 N=8 bf16";
+  for (const std::string& text : {terminal(model), markdown(model), html(model)}) {
+    EXPECT_THAT(text, HasSubstr("measured here, reduced"));
+    EXPECT_THAT(text, HasSubstr("M=4 N=8 bf16"));
+  }
+}
+
 TEST(Projection, SaysPerSiteWhatWasReached) {
   SiteRow row = site("norm", 8, 320, 11, {});
   row.problem = "M=4 N=8 bf16";

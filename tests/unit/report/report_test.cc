@@ -81,6 +81,68 @@ TEST_F(ReportTest, ARunThatIsNotFinishedIsShownAsUnconfirmed) {
   EXPECT_DOUBLE_EQ(*target.best_us, 16);
 }
 
+TEST_F(ReportTest, ALaterSearchIsToldAgainstWhatWasKeptBeforeIt) {
+  auto workspace = open_workspace();
+  record_sample(workspace);  // experiment 2 keeps THREADS=72, 2.0x the 20 us of the start
+  Experiment later = record_search(workspace, {0.9, 1.25}, 10);
+  later.best_config = ledger::config_of(24);
+  finish(workspace, later, Decision::kKept, 8);
+  const Report report = report_of(workspace);
+  const TargetReport& target = report.targets[0];
+  EXPECT_EQ(target.before, "experiment 2");
+  const ProblemRow& row = target.problems.at(0);
+  ASSERT_TRUE(row.start);
+  EXPECT_DOUBLE_EQ(row.start->median_us, 20 / 2.0 * 1.01);  // of its kept config, not of the start
+  EXPECT_DOUBLE_EQ(row.best_us, 20 / 2.0 * 1.01 / 1.25);
+  EXPECT_THAT(terminal(report), HasSubstr("experiment 2, a call"));
+  EXPECT_THAT(html(report), HasSubstr("experiment 2, a call"));
+  EXPECT_THAT(terminal(report), Not(HasSubstr("start, a call")));
+}
+
+TEST_F(ReportTest, AnExperimentWithoutADecisionIsNamed) {
+  auto workspace = open_workspace();
+  record_sample(workspace);
+  record_search(workspace, {0.9, 1.25}, 10);
+  const Report interrupted = report_of(workspace);
+  for (const std::string& text : {terminal(interrupted), markdown(interrupted), html(interrupted)}) {
+    EXPECT_THAT(text, HasSubstr("experiment 3 was interrupted: it has no decision yet"));
+  }
+  const auto running =
+      build(workspace.ledger(), {.target = "", .tag = "", .unfinished = ledger::Unfinished::kRunning});
+  ASSERT_TRUE(running);
+  EXPECT_THAT(terminal(*running), HasSubstr("experiment 3 is still running"));
+  EXPECT_THAT(terminal(report_of(workspace)), Not(HasSubstr("running")));
+}
+
+TEST_F(ReportTest, SizesThatARehearsalReducedAreLabelled) {
+  auto workspace = open_workspace();
+  Target whole = ledger::small_target();
+  const std::string id = whole.id;
+  whole.problems[0].problem.dims["M"] = 4096;
+  whole.problems[0].calls = 9;
+  ASSERT_TRUE(workspace.add_target(whole, "", "v0"));
+  Target reduced = ledger::small_target();
+  reduced.id = id + std::string(kRehearsal);
+  reduced.problems[0].calls = 9;
+  ASSERT_TRUE(workspace.add_target(reduced, "", "v0"));
+  Experiment start = ledger::experiment_on(reduced.id, "v0");
+  start.proposer = kStartProposer;
+  auto begun = workspace.begin(start, "v0", ledger::cpu_context());
+  ASSERT_TRUE(begun);
+  begun->best_config = ledger::config_of(256);
+  add(workspace, ledger::passed_trial(begun->id, 256, 10));
+  finish(workspace, *begun, Decision::kStart, 90);
+  const Report report = report_of(workspace);
+  ASSERT_EQ(report.targets.size(), 1u);
+  EXPECT_EQ(report.targets[0].scope, "all 9 calls");
+  EXPECT_EQ(report.targets[0].problems.at(0).stands_for, whole.problems[0].problem.label());
+  for (const std::string& text : {terminal(report), markdown(report), html(report)}) {
+    EXPECT_THAT(text, HasSubstr("reduced from"));
+    EXPECT_THAT(text, HasSubstr("M=4096"));
+    EXPECT_THAT(text, HasSubstr("all 9 calls"));
+  }
+}
+
 TEST_F(ReportTest, ASearchThatKeptNothingDoesNotHideWhatWasKept) {
   auto workspace = open_workspace();
   record_sample(workspace);

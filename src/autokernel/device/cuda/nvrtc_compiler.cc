@@ -1,9 +1,9 @@
 #include "autokernel/device/cuda/nvrtc_compiler.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "autokernel/base/hash.h"
+#include "autokernel/core/device_info.h"
 #include "autokernel/device/cuda/compiler_log.h"
 #include "autokernel/device/cuda/cubin_info.h"
 #include "autokernel/device/cuda/ptx_facts.h"
@@ -28,20 +28,11 @@ CompileOutcome failure(FailureKind kind, std::string check, std::string message)
   return outcome;
 }
 
-/// sm_90, sm_90a, sm_100f.
-bool is_cuda_arch(std::string_view arch) {
-  if (!arch.starts_with("sm_")) return false;
-  arch.remove_prefix(3);
-  if (arch.ends_with('a') || arch.ends_with('f')) arch.remove_suffix(1);
-  return (arch.size() == 2 || arch.size() == 3) &&
-         std::all_of(arch.begin(), arch.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-}
-
 /// Why this compiler does not take the source at all.
 std::optional<std::string> refusal(const Source& source) {
   if (source.language != "cuda")
     return fmt::format("the CUDA compiler does not know the language {}", source.language);
-  if (!is_cuda_arch(source.arch)) {
+  if (!cuda_arch_number(source.arch)) {
     return fmt::format("`{}` is no CUDA architecture: expected one such as sm_90a", source.arch);
   }
   if (source.build == Build::kChecked) return "CUDA has no checked build: use the CPU device for it";
