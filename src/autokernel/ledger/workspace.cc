@@ -50,11 +50,12 @@ std::string commit_message(const Experiment& e) {
 /// Hash of the kernel that a target was made with.
 std::string origin_key(const std::string& target) { return "origin/" + target; }
 
-/// The process that the lock's file names is gone.
-bool holder_is_dead(const fs::path& lock_file) {
+/// Does the lock's file name a process that lives? A holder writes its number just after it has the lock:
+/// until then the file is empty or names the one before.
+bool names_living_holder(const fs::path& lock_file) {
   const auto text = read_file(lock_file);
   const long pid = text ? std::strtol(text->c_str(), nullptr, 10) : 0;
-  return pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+  return pid > 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH);
 }
 
 /// A run that was killed may leave the lock to a git process that it had just forked, for the moment until
@@ -62,11 +63,12 @@ bool holder_is_dead(const fs::path& lock_file) {
 Result<FileLock> lock_workspace(const fs::path& folder) {
   const fs::path path = folder / "lock";
   auto lock = FileLock::try_lock(path);
-  for (int attempt = 0; !lock && attempt < kLockAttempts && holder_is_dead(path); ++attempt) {
+  const auto unsettled = [&] { return is_there(path) && !names_living_holder(path); };
+  for (int attempt = 0; !lock && attempt < kLockAttempts && unsettled(); ++attempt) {
     std::this_thread::sleep_for(kLockPause);
     lock = FileLock::try_lock(path);
   }
-  // The first refusal may have read the number of the process before, which the holder has replaced since.
+  // The refusal above may have read the file before the holder had written its number.
   if (!lock) lock = FileLock::try_lock(path);
   if (lock) return lock;
   return tl::unexpected(
@@ -96,7 +98,7 @@ Result<Workspace> Workspace::open(const fs::path& folder, const Clock& clock) {
 }
 
 Unfinished Workspace::unfinished() const {
-  const bool elsewhere = !lock_ && !holder_is_dead(folder_ / "lock");
+  const bool elsewhere = !lock_ && names_living_holder(folder_ / "lock");
   return elsewhere ? Unfinished::kRunning : Unfinished::kInterrupted;
 }
 

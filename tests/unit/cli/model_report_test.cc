@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "autokernel/base/clock.h"
 #include "autokernel/base/file.h"
 #include "autokernel/campaign/torch_times.h"
@@ -119,6 +121,22 @@ TEST_F(ModelReportTest, AnInterruptedSearchDoesNotReadAsOneThatFoundNothing) {
   EXPECT_EQ(
       made().sites.at(0).verdict,
       "only the starter was measured; a search was interrupted after 0 trials, the same command goes on");
+}
+
+TEST(TargetJson, SharesAreOfTheModelAndARehearsalMovesNone) {
+  campaign::QueuedTarget target;
+  target.entry = {
+      .id = "norm", .site = "norm", .label = "norm", .model_us = 300, .model_share = 0.3, .calls = 8};
+  target.share = 0.2;
+  const DeviceInfo gpu{.kind = "cuda"}, cpu{.kind = "cpu"};
+  EXPECT_EQ(target_json(target, gpu)["share"], 0.3);
+  EXPECT_EQ(target_json(target, gpu)["share_now"], 0.2);
+  EXPECT_EQ(target_json(target, cpu)["share"], 0.3);
+  EXPECT_TRUE(target_json(target, cpu)["share_now"].is_null());
+  EXPECT_EQ(target_json(target, gpu)["calls"].dump(), "8");
+  EXPECT_TRUE(target_json(target, gpu)["reduced_problem"].is_null());
+  target.entry.model_share = 0;  // of no plan
+  EXPECT_TRUE(target_json(target, gpu)["share"].is_null());
 }
 
 TEST_F(ModelReportTest, WithoutPyTorchsTimesNothingIsProjected) {
