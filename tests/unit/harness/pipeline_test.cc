@@ -57,6 +57,24 @@ class SmallMemoryDevice final : public device::ForwardingDevice {
   bool timed_last_ = false;
 };
 
+/// Rounds of 60 us by the device's clock; the host's says 70 us and, of every `late`-th round, 400 us.
+class LateHostDevice final : public device::ForwardingDevice {
+ public:
+  LateHostDevice(device::Device& device, std::size_t late) : ForwardingDevice(device), late_(late) {}
+  Result<device::TimeOutcome> time(std::span<const device::Round> rounds, const TimeLimits& limits) override {
+    AK_TRY(outcome, ForwardingDevice::time(rounds, limits));
+    for (device::RoundTime& round : outcome.rounds) {
+      round.us = 60;
+      round.wall_us = (++rounds_ % late_ == 0 ? 400 : 70) * rounds[&round - outcome.rounds.data()].repeats;
+    }
+    return outcome;
+  }
+
+ private:
+  std::size_t late_;
+  std::size_t rounds_ = 0;
+};
+
 class PipelineTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -168,6 +186,16 @@ INSTANTIATE_TEST_SUITE_P(Families, StarterTest,
                            return fmt::format("{}_{}_{}", param.param.op, name(param.param.dtype),
                                               param.index);
                          });
+
+TEST_F(PipelineTest, RoundsThatTheHostSawLateAreNoSignOfATimerThatLies) {
+  const Job job = job_of(starter("rmsnorm"), "M=8,N=128");
+  LateHostDevice sometimes(*device_, 3), always(*device_, 1);
+  const Verdict passed = judge_on(sometimes, job);
+  EXPECT_TRUE(passed.passed) << (passed.failure ? passed.failure->message : "");
+  const Verdict refused = judge_on(always, job);
+  ASSERT_TRUE(refused.failure);
+  EXPECT_EQ(refused.failure->check, "time.clock");
+}
 
 TEST_F(PipelineTest, SmokeDepthEndsAfterTheSmokeStage) {
   const Verdict verdict = judge(job_of(starter("rmsnorm"), "M=8,N=64", Depth::kSmoke));
