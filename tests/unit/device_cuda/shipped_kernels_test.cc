@@ -27,18 +27,22 @@ class ShippedKernels : public ::testing::Test {
     if (!location) GTEST_SKIP() << location.error().message;
     if (location->includes.empty()) GTEST_SKIP() << "no CUDA headers beside " << location->library;
     if (!sandbox_support().complete()) GTEST_SKIP() << "this kernel lacks " << sandbox_support().missing();
-    options_.location = *location;
-    options_.headers = embed::device_headers();
+    NvrtcOptions options;
+    options.location = *location;
+    options.headers = embed::device_headers();
+    auto compiler = NvrtcCompiler::create(std::move(options));
+    ASSERT_TRUE(compiler.has_value()) << compiler.error().message;
+    compiler_.emplace(std::move(*compiler));
     auto registry = op::Registry::create(embed::ops(), {});
     ASSERT_TRUE(registry.has_value()) << registry.error().message;
     registry_ = std::move(*registry);
   }
 
   /// What a GPU is as far as sources depend on it.
-  static DeviceInfo gpu() {
+  static DeviceInfo gpu(const std::string& arch = "sm_90a") {
     DeviceInfo info;
     info.kind = "cuda";
-    info.arch = "sm_90a";
+    info.arch = arch;
     info.natural_block = 256;
     return info;
   }
@@ -48,24 +52,25 @@ class ShippedKernels : public ::testing::Test {
     return std::move(*problem);
   }
   Binary compile(const Source& source) {
-    auto compiler = NvrtcCompiler::create(options_);
-    const auto outcome = compiler->compile(source);
+    const auto outcome = compiler_->compile(source);
     EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
     EXPECT_TRUE(outcome->binary.has_value()) << source.name << ": " << outcome->failure->message;
     return outcome->binary.value_or(Binary{});
   }
   /// A kernel's [defaults] on the family's first smoke problem.
-  Binary compile(const op::Family& family, const op::KernelSource& kernel, DType dtype) {
+  Binary compile(const op::Family& family, const op::KernelSource& kernel, DType dtype,
+                 const DeviceInfo& device = gpu()) {
     const auto file = kernel::parse(kernel.text, kernel.name);
     EXPECT_TRUE(file.has_value()) << file.error().message;
     if (!file || (!file->dtypes.empty() && !file->supports(dtype))) return {};
+    if (!file->supports_arch(device.arch)) return {};
     const auto source = kernel::make_source(*file, file->defaults, problem_of(family, dtype),
-                                            harness::signature_of(family), gpu(), Build::kTimed);
+                                            harness::signature_of(family), device, Build::kTimed);
     EXPECT_TRUE(source.has_value()) << source.error().message;
     return compile(*source);
   }
 
-  NvrtcOptions options_;
+  std::optional<NvrtcCompiler> compiler_;
   std::optional<op::Registry> registry_;
 };
 
@@ -78,6 +83,18 @@ TEST_F(ShippedKernels, KernelFilesCompileForAGpuAndPassItsAudit) {
         EXPECT_THAT(binary.facts.mutable_globals, IsEmpty()) << kernel.name;
       }
     }
+  }
+}
+
+TEST_F(ShippedKernels, KernelFilesCompileForGpusThatWereNotMeasured) {
+  for (const char* arch : {"sm_80", "sm_89", "sm_100a", "sm_120a"}) {
+    std::size_t compiled = 0;
+    for (const op::Family& family : registry_->families()) {
+      for (const op::KernelSource& kernel : family.kernels) {
+        compiled += compile(family, kernel, DType::kF16, gpu(arch)).format == "cubin";
+      }
+    }
+    EXPECT_GE(compiled, registry_->families().size()) << arch;
   }
 }
 
