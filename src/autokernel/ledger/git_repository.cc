@@ -116,9 +116,11 @@ Result<GitRepository> GitRepository::open_or_create(const fs::path& folder) {
   const fs::path work_tree = fs::absolute(folder, error);
   if (error) return environment_error("cannot resolve {}: {}", folder.string(), error.message());
   GitRepository repository(work_tree);
-  // HEAD is the last thing that `git init` writes; running it again completes a half made repository.
+  // HEAD is the last thing that `git init` writes; running it again completes a half made repository, unless
+  // the one that was killed left a lock behind.
   if (!fs::exists(repository.git_dir_ / "HEAD", error) ||
       !fs::exists(repository.git_dir_ / "objects", error)) {
+    AK_TRY_VOID(repository.remove_stale_files());
     AK_TRY_VOID(repository.git({"init", "--quiet", "--template=", "--initial-branch=main"}));
     AK_TRY_VOID(ak::create_directories(repository.git_dir_ / "info"));
     AK_TRY_VOID(write_file_atomic(repository.git_dir_ / "info" / "exclude",

@@ -122,6 +122,12 @@ TEST_F(GitRepositoryTest, StaleLocksAndPartialFilesAreRemoved) {
   EXPECT_FALSE(fs::exists(repository.git_dir() / "fast_import_crash_1"));
 }
 
+TEST_F(GitRepositoryTest, ACreationThatWasKilledIsCompleted) {
+  ASSERT_TRUE(ak::create_directories(folder_->path() / ".git"));
+  std::ofstream(folder_->path() / ".git/config.lock").flush();
+  EXPECT_TRUE(fs::exists(open().git_dir() / "HEAD"));
+}
+
 TEST_F(GitRepositoryTest, OrphansArePrunedAndReachableCommitsStay) {
   GitRepository repository = open();
   const std::string kept = commit(repository, "v1\n");
