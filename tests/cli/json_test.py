@@ -56,6 +56,11 @@ class JsonTest(unittest.TestCase):
             if shape in (NUMBER, int):
                 self.assertNotIsInstance(value, bool, where)
 
+    def test_a_compile_counts_unless_it_is_in_the_cache(self):
+        fresh = {"AUTOKERNEL_CACHE": str(self.folder / "fresh")}
+        first, second = (self.call("bench", STARTER, *DIMS, "--quick", "--json", env=fresh).json["compile_s"] for _ in range(2))
+        self.assertGreater(first, 10 * second)
+
     def test_bench(self):
         done = self.call("bench", STARTER, *DIMS, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -313,7 +313,7 @@ int unknown_command(const CLI::App& app, std::string_view word) {
 
 }  // namespace
 
-int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted) {
+int run_command_line(int argc, char** argv, Interruption& interruption) {
   // Children of a device or compiler: no option parsing, no session.
   std::string_view first = argc > 1 ? argv[1] : "";
   if (first == "__jail") return cpu::jail_main();
@@ -343,7 +343,7 @@ int run_command_line(int argc, char** argv, const std::atomic<bool>& interrupted
     std::fprintf(stderr, "autokernel: %s\nRun with --help for the options.\n", error.what());
     return 2;
   }
-  Session session(parsed.global, interrupted);
+  Session session(parsed.global, interruption);
   Result<int> code = run_checked(parsed, session);
   if (code) return *code;
   std::fprintf(stderr, "autokernel: %s\n", code.error().message.c_str());

@@ -1,19 +1,14 @@
 // The one binary.
 
-#include <atomic>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 
 #include "autokernel/cli/command_line.h"
 
 namespace {
 
-std::atomic<bool> interrupted{false};  // the one thing a signal handler may touch
+ak::cli::Interruption interruption;  // the one thing a signal handler may touch
 
-extern "C" void on_interrupt(int) {
-  if (interrupted.exchange(true)) std::_Exit(130);  // a second Ctrl-C: at once
-}
+extern "C" void on_interrupt(int) { interruption.on_signal(); }
 
 }  // namespace
 
@@ -23,5 +18,5 @@ int main(int argc, char** argv) {
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  return ak::cli::run_command_line(argc, argv, interrupted);
+  return ak::cli::run_command_line(argc, argv, interruption);
 }

@@ -79,9 +79,9 @@ worker::PartsFactory parts_factory(const std::string& device, bool unsafe_no_san
   };
 }
 
-Session::Session(GlobalOptions options, const std::atomic<bool>& stop)
+Session::Session(GlobalOptions options, Interruption& interruption)
     : options_(std::move(options)),
-      stop_(stop),
+      interruption_(interruption),
       log_(options_.quiet ? LogLevel::kWarning : LogLevel::kInfo) {}
 
 Result<const op::Registry*> Session::registry() {

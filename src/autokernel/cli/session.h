@@ -2,7 +2,6 @@
 // The composition root: what the global options mean. Builds registry, settings, devices and workers on
 // demand, so that `autokernel ops` starts no worker and `autokernel log` needs no compiler.
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <set>
@@ -12,6 +11,7 @@
 #include "autokernel/base/clock.h"
 #include "autokernel/base/json.h"
 #include "autokernel/base/log.h"
+#include "autokernel/cli/interruption.h"
 #include "autokernel/ledger/settings.h"
 #include "autokernel/ledger/workspace.h"
 #include "autokernel/op/op_family.h"
@@ -36,14 +36,15 @@ struct GlobalOptions {
 
 class Session {
  public:
-  Session(GlobalOptions options, const std::atomic<bool>& stop);
+  Session(GlobalOptions options, Interruption& interruption);
 
   const GlobalOptions& options() const { return options_; }
   const Clock& clock() const { return clock_; }
   Log& log() { return log_; }
   /// A note that several steps of a command would make, once.
   void note_once(const std::string& note);
-  const std::atomic<bool>& stop() const { return stop_; }
+  /// Set by the first Ctrl-C, which ends any command that has not asked for it.
+  const std::atomic<bool>& stop() { return interruption_.watch(); }
 
   Result<const op::Registry*> registry();
   /// Flags of a command that are settings (budget, seed, ...), by their names.
@@ -66,7 +67,7 @@ class Session {
 
  private:
   GlobalOptions options_;
-  const std::atomic<bool>& stop_;
+  Interruption& interruption_;
   SystemClock clock_;
   Log log_;
   std::unique_ptr<op::Registry> registry_;

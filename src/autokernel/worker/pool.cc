@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
@@ -13,6 +15,12 @@
 #include <thread>
 
 namespace ak::worker {
+
+namespace {
+
+constexpr std::chrono::seconds kCompilersGrace{2};
+
+}  // namespace
 
 /// Tasks that any of some lanes may take.
 class Pool::Queue {
@@ -49,6 +57,7 @@ class Pool::Lane {
       : pool_(pool), queue_(queue), role_(role), thread_([this](std::stop_token stop) { run(stop); }) {}
 
   void request_stop() { thread_.request_stop(); }
+  bool compiling() const { return role_ == Role::kCompile && busy_; }
 
   /// For tasks: the worker, started again if it is gone.
   Result<Client*> client() {
@@ -78,7 +87,11 @@ class Pool::Lane {
   void run(const std::stop_token& stop) {
     stop_ = stop;
     block_sigpipe();
-    while (std::optional<Queue::Task> task = queue_.take(stop)) (*task)(*this);
+    while (std::optional<Queue::Task> task = queue_.take(stop)) {
+      busy_ = true;
+      (*task)(*this);
+      busy_ = false;
+    }
   }
 
   /// A worker that dies leaves a pipe without a reader: an error of this thread, not the end of the program.
@@ -93,6 +106,7 @@ class Pool::Lane {
   Queue& queue_;
   const Role role_;
   std::stop_token stop_;
+  std::atomic<bool> busy_ = false;
   std::unique_ptr<Client> client_;
   std::jthread thread_;  // last: joined before what it uses goes
 };
@@ -124,6 +138,12 @@ Pool::Pool(PoolOptions options)
 
 Pool::~Pool() {
   for (const auto& lane : lanes_) lane->request_stop();
+  // A compiler that is killed leaves its temporary files behind; most are done in a moment.
+  const auto compiling = [](const auto& lane) { return lane->compiling(); };
+  for (const auto end = std::chrono::steady_clock::now() + kCompilersGrace;
+       std::any_of(lanes_.begin(), lanes_.end(), compiling) && std::chrono::steady_clock::now() < end;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
   stop_signal_.reset();  // whoever waits for a worker stops waiting
 }
 
@@ -177,25 +197,35 @@ std::future<Result<Verdict>> Pool::judge(harness::Job job, Freshness freshness) 
 
 Result<Verdict> Pool::compile_and_judge(const harness::Job& job, const std::vector<Source>& sources,
                                         Freshness freshness) {
-  std::vector<std::shared_future<Result<CompileAnswer>>> pending;
-  for (const Source& source : sources) pending.push_back(compile(source));
-  // The candidate's own and the incumbent's. The references go on beside the checks: what the worker needs
-  // before it is there, it waits for or compiles itself (ObjectCache).
-  for (std::size_t i = 0; i < pending.size(); ++i) {
-    const bool candidate = sources[i].text == job.candidate.text;
-    if (!candidate && !(job.incumbent && sources[i].text == job.incumbent->text)) continue;
-    const Result<CompileAnswer>& answer = pending[i].get();
-    if (!answer) return tl::unexpected(answer.error());
-    if (answer->failure && candidate) {  // the harness would only compile it once more
-      Verdict verdict;
-      verdict.failure = answer->failure;
-      verdict.stages[std::string(name(Stage::kCompile))] = "FAIL";
-      verdict.compile_s = verdict.wall_s = answer->seconds;
-      verdict.device = hello_.device;
-      return verdict;
-    }
+  const auto is_own = [&](const Source& source) {
+    return source.text == job.candidate.text || (job.incumbent && source.text == job.incumbent->text);
+  };
+  std::vector<std::pair<const Source*, std::shared_future<Result<CompileAnswer>>>> own;
+  for (const Source& source : sources) {
+    if (is_own(source)) own.emplace_back(&source, compile(source));
   }
-  return judge(job, freshness).get();
+  double compile_s = 0;
+  for (const auto& [source, pending] : own) {
+    const Result<CompileAnswer>& answer = pending.get();
+    if (!answer) return tl::unexpected(answer.error());
+    if (source->text != job.candidate.text) continue;
+    compile_s += answer->seconds;
+    if (!answer->failure) continue;  // else the harness would only compile it once more
+    Verdict verdict;
+    verdict.failure = answer->failure;
+    verdict.stages[std::string(name(Stage::kCompile))] = "FAIL";
+    verdict.compile_s = verdict.wall_s = compile_s;
+    verdict.device = hello_.device;
+    return verdict;
+  }
+  // The references are compiled beside the checks: what the worker needs before it is there, it waits for or
+  // compiles itself (ObjectCache).
+  for (const Source& source : sources) {
+    if (!is_own(source)) compile(source);
+  }
+  AK_TRY(verdict, judge(job, freshness).get());
+  verdict.compile_s += compile_s;
+  return verdict;
 }
 
 }  // namespace ak::worker

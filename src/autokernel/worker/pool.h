@@ -38,7 +38,8 @@ class Pool {
   std::shared_future<Result<CompileAnswer>> compile(const Source& source);
   std::future<Result<Verdict>> judge(harness::Job job, Freshness freshness);
   /// Compiles everything the job needs on all compile workers, and judges as soon as the candidate is
-  /// compiled. A candidate that is rejected early leaves the rest uncompiled when the pool ends.
+  /// compiled; compile_s is that of all its binaries. A candidate that is rejected early leaves the rest
+  /// uncompiled when the pool ends.
   Result<Verdict> compile_and_judge(const harness::Job& job, const std::vector<Source>& sources,
                                     Freshness freshness);
 
