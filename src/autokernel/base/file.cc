@@ -1,11 +1,15 @@
 #include "autokernel/base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <system_error>
 
 #include "autokernel/base/random.h"
@@ -95,6 +99,37 @@ bool is_program(const fs::path& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
+/// Invalid where the folder is not there, or another process holds it.
+UniqueFd locked_folder(const fs::path& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.reset();
+  return fd;
+}
+
+/// `prefix` with what mkdtemp(3) puts behind it.
+bool is_temporary_name(std::string_view name, std::string_view prefix) {
+  constexpr std::size_t kRandom = 6;
+  if (name.size() != prefix.size() + 1 + kRandom || !name.starts_with(prefix) || name[prefix.size()] != '-')
+    return false;
+  const std::string_view random = name.substr(prefix.size() + 1);
+  return std::all_of(random.begin(), random.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+/// Folders of processes that were killed. A new one is not locked at once: hence the age.
+void remove_abandoned(std::string_view prefix) {
+  constexpr std::time_t kYoungest = 60;
+  std::error_code ignored;
+  for (fs::directory_iterator each(temporary_root(), ignored), end; !ignored && each != end;
+       each.increment(ignored)) {
+    if (!is_temporary_name(each->path().filename().string(), prefix)) continue;
+    struct stat info{};
+    const UniqueFd lock = locked_folder(each->path());
+    if (!lock.valid() || ::fstat(lock.get(), &info) != 0 || info.st_uid != ::geteuid()) continue;
+    if (std::error_code kept; std::time(nullptr) - info.st_mtime > kYoungest)
+      fs::remove_all(each->path(), kept);
+  }
+}
+
 }  // namespace
 
 Result<std::string> read_file(const fs::path& path, std::uint64_t max_bytes) {
@@ -159,15 +194,19 @@ Status create_directories(const fs::path& path) {
 }
 
 Result<TempDir> TempDir::create(std::string_view prefix) {
+  remove_abandoned(prefix);
   std::string path = (temporary_root() / fmt::format("{}-XXXXXX", prefix)).string();
   if (::mkdtemp(path.data()) == nullptr) return cannot("create the temporary folder", path, errno);
-  return TempDir(fs::path(path));
+  UniqueFd lock = locked_folder(path);
+  return TempDir(fs::path(std::move(path)), std::move(lock));
 }
 
-TempDir::TempDir(TempDir&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+TempDir::TempDir(TempDir&& other) noexcept
+    : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
 
 TempDir& TempDir::operator=(TempDir&& other) noexcept {
   std::swap(path_, other.path_);
+  std::swap(lock_, other.lock_);
   return *this;
 }
 
