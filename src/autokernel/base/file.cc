@@ -99,12 +99,11 @@ bool is_program(const fs::path& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// Invalid where the folder is not there, or another process holds it.
-UniqueFd locked_folder(const fs::path& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.reset();
-  return fd;
+UniqueFd open_folder(const fs::path& path) {
+  return UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
+
+bool lock_now(const UniqueFd& folder) { return ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0; }
 
 /// `prefix` with what mkdtemp(3) puts behind it.
 bool is_temporary_name(std::string_view name, std::string_view prefix) {
@@ -115,18 +114,24 @@ bool is_temporary_name(std::string_view name, std::string_view prefix) {
   return std::all_of(random.begin(), random.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
 }
 
-/// Folders of processes that were killed. A new one is not locked at once: hence the age.
-void remove_abandoned(std::string_view prefix) {
+/// Ours, and so old that its owner has locked it if it lives.
+bool is_old(const UniqueFd& folder) {
   constexpr std::time_t kYoungest = 60;
+  struct stat info{};
+  return ::fstat(folder.get(), &info) == 0 && info.st_uid == ::geteuid() &&
+         std::time(nullptr) - info.st_mtime > kYoungest;
+}
+
+/// Folders of processes that were killed. Young ones are not even locked: their owners are about to.
+void remove_abandoned(std::string_view prefix) {
   std::error_code ignored;
   for (fs::directory_iterator each(temporary_root(), ignored), end; !ignored && each != end;
        each.increment(ignored)) {
     if (!is_temporary_name(each->path().filename().string(), prefix)) continue;
-    struct stat info{};
-    const UniqueFd lock = locked_folder(each->path());
-    if (!lock.valid() || ::fstat(lock.get(), &info) != 0 || info.st_uid != ::geteuid()) continue;
-    if (std::error_code kept; std::time(nullptr) - info.st_mtime > kYoungest)
-      fs::remove_all(each->path(), kept);
+    const UniqueFd folder = open_folder(each->path());
+    if (!folder.valid() || !is_old(folder) || !lock_now(folder)) continue;
+    std::error_code kept;
+    fs::remove_all(each->path(), kept);
   }
 }
 
@@ -197,7 +202,8 @@ Result<TempDir> TempDir::create(std::string_view prefix) {
   remove_abandoned(prefix);
   std::string path = (temporary_root() / fmt::format("{}-XXXXXX", prefix)).string();
   if (::mkdtemp(path.data()) == nullptr) return cannot("create the temporary folder", path, errno);
-  UniqueFd lock = locked_folder(path);
+  UniqueFd lock = open_folder(path);
+  if (lock.valid() && !lock_now(lock)) lock.reset();  // a file system without locks: nothing is removed there
   return TempDir(fs::path(std::move(path)), std::move(lock));
 }
 
