@@ -6,6 +6,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -193,7 +194,12 @@ class JsonTest(unittest.TestCase):
         done = self.call("compile", STARTER, *DIMS, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_shape(done.json, {"schema": int, "compiled": bool, "format": str, "arch": str, "compiler": str,
-                                      "bytes": int, "sandbox": str, "entries": [{"name": str, "registers": int}]})
+                                      "bytes": int, "sandbox": str, "entries": [{"name": str, "registers": int}],
+                                      "problem": str, "dtype": str, "config": dict, "from_cache": bool})
+        self.assertEqual((done.json["dtype"], "ROWS=64" in done.json["problem"]), ("f32", True))
+        again = self.call("compile", STARTER, *DIMS, "--json")
+        self.assertTrue(again.json["from_cache"])
+        self.assertEqual(again.json["seconds"], done.json["seconds"])
 
     def test_compile_for_a_gpu_without_one(self):
         doctor = self.call("doctor", "--json")
@@ -207,9 +213,43 @@ class JsonTest(unittest.TestCase):
             self.assertEqual((done.json["format"], done.json["arch"]), ("cubin", "sm_90a"))
             self.assertGreater(done.json["entries"][0]["registers"], 0)
 
+    def test_the_kernel_of_the_page_on_hopper_compiles(self):
+        page = (ROOT / "docs" / "how-to" / "write-a-hopper-kernel.md").read_text()
+        [kernel] = [each for each in re.findall(r"```cuda\n(.*?)```", page, re.S) if each.startswith("/* autokernel")]
+        (self.folder / "tile64.cu").write_text(kernel)
+        done = self.call("compile", "tile64.cu", "--arch", "sm_90a", "--dims", "M=256,N=256,K=256,TRANS_B=1", "--json")
+        if done.returncode == 3:
+            self.skipTest(f"no NVRTC here: {done.stderr}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue(any("wgmma.mma_async" in each for each in done.json["noted"]), done.json["noted"])
+
+    def test_an_architecture_that_nvrtc_does_not_know(self):
+        done = self.call("compile", STARTER, *DIMS, "--arch", "sm_999")
+        if done.returncode == 3:
+            self.skipTest(f"no NVRTC here: {done.stderr}")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("It knows sm_", done.stdout)
+        self.assertIn("CUDA_HOME", done.stdout)
+
+    def test_a_family(self):
+        done = self.call("ops", "matmul", "--json")
+        self.assert_shape(done.json, {
+            "name": str, "about": str, "hash": str, "dims": [str], "dtypes": [str], "flops": str, "bytes": str,
+            "flags": [{"name": str, "values": [int], "default": int}],
+            "scalars": [{"name": str, "type": str}], "sizes": {"primary": [{"dims": dict, "flags": dict, "has": [str]}]},
+            "tensors": [{"name": str, "role": str, "shape": [str], "optional": bool, "with": str}],
+            "kernels": [{"name": str, "about": str, "dtypes": [str], "arch": [str]}]})
+        tensors = {each["name"]: each for each in done.json["tensors"]}
+        self.assertEqual((tensors["a"]["role"], tensors["c"]["role"], tensors["bias"]["optional"]), ("in", "out", True))
+        arch = {each["name"]: each["arch"] for each in done.json["kernels"]}
+        self.assertEqual((arch["matmul/kernels/wgmma.cu"], arch["matmul/kernels/starter.cu"]), (["sm_90a"], []))
+        text = self.call("ops", "matmul").stdout
+        for each in done.json["tensors"] + done.json["flags"] + done.json["kernels"]:
+            self.assertIn(each["name"], text)
+
     def test_what_is_there(self):
         for command, shape in {
-                "ops": {"schema": int, "ops": [{"name": str, "about": str}]},
+                "ops": {"schema": int, "ops": [{"name": str, "about": str, "dims": [str], "dtypes": [str], "kernels": int}]},
                 "devices": {"schema": int, "devices": [DEVICE]},
                 "config": {"schema": int, "settings": [{"name": str, "value": str, "source": str}]},
                 "doctor": {"schema": int, "complete": bool, "findings": [{"what": str, "state": str, "remedy": str}]},

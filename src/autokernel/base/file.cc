@@ -1,11 +1,15 @@
 #include "autokernel/base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <system_error>
 
 #include "autokernel/base/random.h"
@@ -95,6 +99,42 @@ bool is_program(const fs::path& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
+UniqueFd open_folder(const fs::path& path) {
+  return UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool lock_now(const UniqueFd& folder) { return ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0; }
+
+/// `prefix` with what mkdtemp(3) puts behind it.
+bool is_temporary_name(std::string_view name, std::string_view prefix) {
+  constexpr std::size_t kRandom = 6;
+  if (name.size() != prefix.size() + 1 + kRandom || !name.starts_with(prefix) || name[prefix.size()] != '-')
+    return false;
+  const std::string_view random = name.substr(prefix.size() + 1);
+  return std::all_of(random.begin(), random.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+/// Ours, and so old that its owner has locked it if it lives.
+bool is_old(const UniqueFd& folder) {
+  constexpr std::time_t kYoungest = 60;
+  struct stat info{};
+  return ::fstat(folder.get(), &info) == 0 && info.st_uid == ::geteuid() &&
+         std::time(nullptr) - info.st_mtime > kYoungest;
+}
+
+/// Folders of processes that were killed. Young ones are not even locked: their owners are about to.
+void remove_abandoned(std::string_view prefix) {
+  std::error_code ignored;
+  for (fs::directory_iterator each(temporary_root(), ignored), end; !ignored && each != end;
+       each.increment(ignored)) {
+    if (!is_temporary_name(each->path().filename().string(), prefix)) continue;
+    const UniqueFd folder = open_folder(each->path());
+    if (!folder.valid() || !is_old(folder) || !lock_now(folder)) continue;
+    std::error_code kept;
+    fs::remove_all(each->path(), kept);
+  }
+}
+
 }  // namespace
 
 Result<std::string> read_file(const fs::path& path, std::uint64_t max_bytes) {
@@ -159,15 +199,20 @@ Status create_directories(const fs::path& path) {
 }
 
 Result<TempDir> TempDir::create(std::string_view prefix) {
+  remove_abandoned(prefix);
   std::string path = (temporary_root() / fmt::format("{}-XXXXXX", prefix)).string();
   if (::mkdtemp(path.data()) == nullptr) return cannot("create the temporary folder", path, errno);
-  return TempDir(fs::path(path));
+  UniqueFd lock = open_folder(path);
+  if (lock.valid() && !lock_now(lock)) lock.reset();  // a file system without locks: nothing is removed there
+  return TempDir(fs::path(std::move(path)), std::move(lock));
 }
 
-TempDir::TempDir(TempDir&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+TempDir::TempDir(TempDir&& other) noexcept
+    : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
 
 TempDir& TempDir::operator=(TempDir&& other) noexcept {
   std::swap(path_, other.path_);
+  std::swap(lock_, other.lock_);
   return *this;
 }
 

@@ -25,7 +25,8 @@ Status write_file_atomic(const std::filesystem::path& path, std::string_view con
 /// std::filesystem.
 Status create_directories(const std::filesystem::path& path);
 
-/// A folder under $TMPDIR or /tmp that is removed with the object.
+/// A folder under $TMPDIR or /tmp that is removed with the object. It is locked (flock(2)) meanwhile: what a
+/// killed process left is removed when the next folder with the same prefix is created.
 class TempDir {
  public:
   static Result<TempDir> create(std::string_view prefix);
@@ -35,8 +36,9 @@ class TempDir {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  explicit TempDir(std::filesystem::path path) : path_(std::move(path)) {}
+  TempDir(std::filesystem::path path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
   std::filesystem::path path_;
+  UniqueFd lock_;  ///< of the folder, where its file system has locks
 };
 
 /// An exclusive flock(2), released by the kernel when the process dies. `try_lock` fails with who holds it

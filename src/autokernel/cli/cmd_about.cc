@@ -1,9 +1,7 @@
-// What is there: ops, config, doctor.
+// What is there: config, doctor.
 
-#include <fmt/ranges.h>
 #include <sys/statvfs.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "autokernel/base/file.h"
@@ -13,65 +11,10 @@
 #include "autokernel/cli/commands.h"
 #include "autokernel/device/cuda/driver_api.h"
 #include "autokernel/device/cuda/nvrtc_compiler.h"
-#include "autokernel/kernel/kernel_file.h"
 #include "autokernel/torch/interpreter.h"
 
 namespace ak::cli {
 namespace {
-
-std::string size_label(const op::Family& family, const op::Size& size) {
-  std::string label;
-  for (const std::string& dim : family.dims) {
-    auto it = size.dims.find(dim);
-    if (it != size.dims.end()) label += fmt::format("{}{}={}", label.empty() ? "" : ",", dim, it->second);
-  }
-  for (const auto& [flag, value] : size.flags) label += fmt::format(",{}={}", flag, value);
-  for (const std::string& tensor : size.has) label += "," + tensor;
-  return label;
-}
-
-Result<int> show_family(Session& session, const op::Family& family) {
-  if (session.options().json) {
-    Json kernels = Json::array();
-    for (const op::KernelSource& kernel : family.kernels) kernels.push_back(kernel.name);
-    session.print_json({{"schema", 1},
-                        {"name", family.name},
-                        {"about", family.about},
-                        {"dims", family.dims},
-                        {"kernels", std::move(kernels)},
-                        {"hash", family.hash}});
-    return 0;
-  }
-  std::string out =
-      fmt::format("op: {}\nabout: {}\ndims: {}\nflops: {}\nbytes: {}\n", family.name, family.about,
-                  fmt::join(family.dims, " "), family.flops.text(), family.bytes.text());
-  for (const op::FlagSpec& flag : family.flags) {
-    out += fmt::format("flag: {} in {{{}}}{}, default {}\n", flag.name, fmt::join(flag.values, ", "),
-                       flag.range ? fmt::format(" or {} to {}", flag.range->first, flag.range->second) : "",
-                       flag.values.front());
-  }
-  for (const op::ScalarSpec& scalar : family.scalars) {
-    out += fmt::format("scalar: {} ({}), default {:g}\n", scalar.name,
-                       scalar.type == op::ScalarSpec::Type::kInt ? "int" : "float", scalar.default_value);
-  }
-  for (const op::TensorSpec& tensor : family.tensors) {
-    std::string shape;
-    for (const Expr& extent : tensor.shape) shape += (shape.empty() ? "" : ", ") + extent.text();
-    out += fmt::format("tensor: {} [{}]{}{}\n", tensor.name, shape,
-                       tensor.role == op::TensorRole::kIn ? "" : " (output)",
-                       tensor.optional ? " (optional)" : "");
-  }
-  for (const auto& [set, sizes] : family.sizes) {
-    for (const op::Size& size : sizes) out += fmt::format("size: {} {}\n", set, size_label(family, size));
-  }
-  for (const op::KernelSource& kernel : family.kernels) {
-    AK_TRY(file, kernel::parse(kernel.text, kernel.name));
-    out += fmt::format("kernel: {}{}\n", kernel.name,
-                       file.arch.empty() ? "" : fmt::format(" ({} only)", fmt::join(file.arch, ", ")));
-  }
-  session.print(out);
-  return 0;
-}
 
 constexpr std::chrono::seconds kPythonDeadline{60};  ///< a first import of PyTorch may take many seconds
 
@@ -80,11 +23,15 @@ struct Finding {
   std::string what, found, remedy;
 };
 
-Finding check_compiler(Session& session) {
+/// `cache`: what was found of the folder, where the compiler's headers lie too.
+Finding check_compiler(Session& session, const Finding& cache) {
+  constexpr const char* kWhat = "host compiler (CPU device)";
+  if (cache.state != Finding::State::kOk)
+    return {Finding::State::kMissing, kWhat, "not looked for: the object cache cannot be used", ""};
   Result<worker::RunnerParts> parts =
       parts_factory("cpu", session.options().unsafe_no_sandbox)(worker::Role::kMeasure);
-  if (parts) return {Finding::State::kOk, "host compiler (CPU device)", parts->compiler->description(), ""};
-  return {Finding::State::kMissing, "host compiler (CPU device)", parts.error().message,
+  if (parts) return {Finding::State::kOk, kWhat, parts->compiler->description(), ""};
+  return {Finding::State::kMissing, kWhat, parts.error().message,
           "install g++ (apt-get install g++) or set AUTOKERNEL_CXX"};
 }
 
@@ -183,37 +130,16 @@ std::string_view state_name(Finding::State state) {
 
 }  // namespace
 
-Result<int> run_ops(Session& session, const OpsOptions& options) {
-  AK_TRY(registry, session.registry());
-  if (!options.name.empty()) {
-    AK_TRY(family, registry->find(options.name));
-    return show_family(session, *family);
-  }
-  if (session.options().json) {
-    Json list = Json::array();
-    for (const op::Family& family : registry->families()) {
-      list.push_back({{"name", family.name}, {"about", family.about}, {"kernels", family.kernels.size()}});
-    }
-    session.print_json({{"schema", 1}, {"ops", std::move(list)}});
-    return 0;
-  }
-  TextTable table({"op", "kernels", "about"}, {TextTable::Align::kLeft, TextTable::Align::kRight});
-  for (const op::Family& family : registry->families()) {
-    table.add_row({family.name, std::to_string(family.kernels.size()), family.about});
-  }
-  session.print(table.plain());
-  return 0;
-}
-
 Result<int> run_doctor(Session& session) {
-  std::vector<Finding> findings = {
-      check_compiler(session),
-      check_sandbox(),
-      check_program("git", "apt-get install git"),
-      check_writable("object cache", cache_directory(), "set AUTOKERNEL_CACHE to a writable folder"),
-      check_nvrtc(),
-      check_driver(),
-      check_python(session)};
+  const Finding cache =
+      check_writable("object cache", cache_directory(), "set AUTOKERNEL_CACHE to a writable folder");
+  std::vector<Finding> findings = {check_compiler(session, cache),
+                                   check_sandbox(),
+                                   check_program("git", "apt-get install git"),
+                                   cache,
+                                   check_nvrtc(),
+                                   check_driver(),
+                                   check_python(session)};
   bool complete = true;
   Json list = Json::array();
   std::string out;

@@ -15,10 +15,14 @@
 namespace ak::cli {
 namespace {
 
-std::string binary_text(const Binary& binary, const std::string& compiler) {
-  std::string out =
-      fmt::format("compiled: {} for {} by {}{}, {} bytes, {:.3f} s\n", binary.format, binary.arch, compiler,
-                  binary.sandboxed ? "" : " WITHOUT a sandbox", binary.bytes.size(), binary.compile_s);
+std::string binary_text(const Binary& binary, const std::string& compiler, const Problem& problem,
+                        const Config& config) {
+  std::string out = fmt::format("problem: {}\nconfig: {}\n", problem.label(),
+                                config.values.empty() ? "(no tunables)" : config.to_string());
+  out +=
+      fmt::format("compiled: {} for {} by {}{}, {} bytes, {:.3f} s{}\n", binary.format, binary.arch, compiler,
+                  binary.sandboxed ? "" : " WITHOUT a sandbox", binary.bytes.size(), binary.compile_s,
+                  binary.from_cache ? " (from the cache: the seconds are those of its compile)" : "");
   using Align = TextTable::Align;
   TextTable table({"entry", "registers", "local bytes", "static shared bytes"},
                   {Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
@@ -35,7 +39,8 @@ std::string binary_text(const Binary& binary, const std::string& compiler) {
   return out;
 }
 
-Json binary_json(const Binary& binary, const std::string& compiler) {
+Json binary_json(const Binary& binary, const std::string& compiler, const Problem& problem,
+                 const Config& config) {
   Json entries = Json::array();
   for (const Entry& entry : binary.entries) {
     entries.push_back({{"name", entry.name},
@@ -45,11 +50,15 @@ Json binary_json(const Binary& binary, const std::string& compiler) {
   }
   return {{"schema", 1},
           {"compiled", true},
+          {"problem", problem.label()},
+          {"dtype", std::string(name(problem.dtype))},
+          {"config", to_json(config)},
           {"format", binary.format},
           {"arch", binary.arch},
           {"compiler", compiler},
           {"bytes", binary.bytes.size()},
           {"seconds", binary.compile_s},
+          {"from_cache", binary.from_cache},
           {"sandbox", binary.sandboxed ? "on" : "off"},
           {"entries", std::move(entries)},
           {"forbidden", binary.facts.forbidden},
@@ -79,11 +88,6 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
   AK_TRY(loaded, load_kernel(session, options.file, options.target, made.device, Purpose::kCompile));
   AK_TRY(config, kernel::config_with(loaded.file, options.set));
   if (loaded.reference && options.set.empty()) config = harness::reference_config(loaded.file, made.device);
-  if (!loaded.file.supports_arch(options.arch)) {
-    return usage_error(
-        "--arch {}: {} declares the targets it can be compiled for (`arch`), and this is none of them",
-        options.arch, loaded.file.name);
-  }
   const Problem& problem = loaded.target.problems.front().problem;
   AK_TRY(invalid, kernel::check_config(loaded.file, config, problem, made.device));
   if (invalid) return usage_error("{} on {}: {}", config.to_string(), problem.label(), invalid->reason);
@@ -115,7 +119,7 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
   if (outcome.binary->format == "cubin") add_instructions(session, *outcome.binary, mix);
   AK_TRY(seconds, repeated_seconds(*made.compiler, source, options.repeat));
   if (session.options().json) {
-    Json json = binary_json(*outcome.binary, compiler);
+    Json json = binary_json(*outcome.binary, compiler, problem, config);
     json.update(mix);
     if (!seconds.empty()) json["warm_seconds"] = {{"median", stats::median(seconds)}, {"all", seconds}};
     session.print_json(json);
@@ -123,7 +127,7 @@ Result<int> run_compile(Session& session, const CompileOptions& options) {
     if (outcome.binary->ptx.empty()) return usage_error("--ptx: {} makes no PTX", compiler);
     session.print(outcome.binary->ptx);
   } else {
-    session.print(binary_text(*outcome.binary, compiler));
+    session.print(binary_text(*outcome.binary, compiler, problem, config));
     if (!mix.empty()) session.print(fmt::format("instructions: {}\n", instructions_text(mix)));
     if (!seconds.empty()) {
       session.print(

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -154,6 +156,18 @@ Result<std::optional<Target>> target_beside(const std::string& path, const std::
   return std::optional(std::move(target));
 }
 
+/// A file for one architecture, on a device of another: nothing else about the file matters then.
+Status for_this_arch(const kernel::KernelFile& file, const DeviceInfo& device, Purpose purpose) {
+  if (file.supports_arch(device.arch)) return {};
+  const std::string all = fmt::format("{}", fmt::join(file.arch, ", "));
+  if (purpose == Purpose::kCompile)
+    return usage_error("{} is for {}: --arch {}", file.name, all, file.arch.front());
+  return usage_error(
+      "{} is for {}, and the device is {} ({}): it needs such a GPU, here (--device cuda) or elsewhere "
+      "(--worker); `autokernel compile FILE --arch {}` compiles it without one",
+      file.name, all, device.name, device.arch, file.arch.front());
+}
+
 }  // namespace
 
 void announce_rehearsal(Session& session, const std::string& problem, const std::string& stand_in) {
@@ -181,6 +195,8 @@ Result<LoadedKernel> load_kernel(Session& session, const std::string& path, cons
     AK_TRY(found, target_beside(path, op, *registry));
     beside = std::move(found);
   }
+  // Targets tell a mismatch of their own, each in its verdict.
+  if (!beside || purpose == Purpose::kCompile) AK_TRY_VOID(for_this_arch(file, device, purpose));
   const bool reference = harness::is_reference(file, *family);
   if (reference && purpose != Purpose::kCompile) {
     return usage_error(

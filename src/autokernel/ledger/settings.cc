@@ -118,7 +118,7 @@ Result<FileValues> read_settings_file(const std::filesystem::path& path) {
   std::error_code error;
   if (path.empty() || !std::filesystem::exists(path, error)) return values;
   AK_TRY(text, read_file(path));
-  AK_TRY(document, parse_toml(text, {.name = path.filename().string()}));
+  AK_TRY(document, parse_toml(text, {.name = path.string()}));
   const auto add = [&](const std::string& name, const std::string& pointer, const Json& value) -> Status {
     const SettingSpec* spec = find_spec(name);
     if (spec == nullptr)
@@ -127,7 +127,7 @@ Result<FileValues> read_settings_file(const std::filesystem::path& path) {
                                        : Result<std::string>(usage_error("expected one value"));
     if (!normal) return document.error_at(pointer, normal.error().message, std::string(spec->help));
     const TextPosition place = document.position(pointer);
-    values[name] = {*normal, fmt::format("{}:{}", path.filename().string(), place.line)};
+    values[name] = {*normal, fmt::format("{}:{}", path.string(), place.line)};
     return {};
   };
   for (const auto& [key, value] : document.root().items()) {

@@ -33,8 +33,8 @@ Result<Interpreter> describe_interpreter(const std::string& python, std::chrono:
   const std::size_t begin = out.rfind("{\"executable\"");
   const Result<Json> json = parse_json(begin == out.npos ? "" : out.substr(begin), "the answer of " + python);
   if (!json) {
-    return environment_error("{} ended without an answer (exit code {}): {}", python, done.exit_code,
-                             last_bytes(done.err, 500));
+    return environment_error("{} ended without an answer ({}): {}", python,
+                             ExitStatus{done.exit_code, done.signal}.describe(), last_bytes(done.err, 500));
   }
   Interpreter found;
   AK_TRY(in, FieldReader::object(*json, "the answer of " + python));

@@ -81,8 +81,11 @@ tl::unexpected<Error> no_answer(const ProfileSpec& spec, const ProcessResult& do
         "(--input), or the model",
         spec.model.name(), spec.python);
   }
-  return environment_error("{} ended without an answer (exit code {}, signal {}):\n{}", spec.python,
-                           done.exit_code, done.signal, last_bytes(done.err, kShownError));
+  const std::string end = ExitStatus{done.exit_code, done.signal}.describe();
+  const std::string said = last_bytes(done.err, kShownError);
+  return environment_error("profiling {}: {} ended without an answer ({}){}{}", spec.model.name(),
+                           spec.python, end,
+                           said.empty() ? "" : "; the last that it printed, which need not say why:\n", said);
 }
 
 std::string text_or_empty(const Json& json, const char* key) {

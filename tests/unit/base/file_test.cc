@@ -215,6 +215,39 @@ TEST(TempDirTest, IsRemovedWithEverythingInIt) {
   EXPECT_FALSE(fs::exists(path));
 }
 
+TEST_F(FileTest, TemporaryFoldersOfKilledProcessesAreRemovedByTheNextOne) {
+  ScopedVariable tmp("TMPDIR", folder_.path().c_str());
+  const auto age = [](const fs::path& path) {
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::minutes(2));
+  };
+  const auto left_by_a_killed_process = [] {
+    return fs::path(in_child([] {
+      TempDir folder = *TempDir::create("job");
+      const std::string path = folder.path().string();
+      std::ofstream(folder.path() / "file") << "x";
+      static std::optional<TempDir> kept;
+      kept = std::move(folder);  // _exit runs no destructor, as a kill
+      return path;
+    }));
+  };
+  const fs::path old = left_by_a_killed_process(), young = left_by_a_killed_process();
+  const TempDir held = *TempDir::create("job");
+  fs::create_directory(at("job-longer-AbCdEf"));
+  fs::create_directory(at("job-AbC.Ef"));
+  fs::create_directory(at("target"));
+  fs::create_directory_symlink(at("target"), at("job-AbCdEf"));
+  for (const auto& each : fs::directory_iterator(folder_.path())) {
+    if (each.path() != young) age(each.path());
+  }
+  ASSERT_TRUE(fs::exists(old / "file") && fs::exists(young / "file"));
+  const TempDir next = *TempDir::create("job");
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(young));
+  EXPECT_TRUE(fs::exists(held.path()));
+  for (const char* other : {"job-longer-AbCdEf", "job-AbC.Ef", "target", "job-AbCdEf"})
+    EXPECT_TRUE(fs::exists(at(other))) << other;
+}
+
 TEST_F(FileTest, ALockHeldByAnotherProcessNamesItsPid) {
   int ready[2], done[2];
   ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);

@@ -240,6 +240,23 @@ TEST(FaultText, NoRecordWhateverItsBytesBreaksTheDescription) {
   }
 }
 
+TEST(FaultText, ABufferIsNamedOnlyWhereTheAddressIsNearIt) {
+  FaultRecord record;
+  record.kind = RecordKind::kSignal;
+  record.signal = SIGSEGV;
+  record.region = Region::kBuffer;
+  record.region_bytes = 4096;
+  record.address = 8;
+  record.offset = -140385759027192;
+  EXPECT_THAT(describe(record, {}).message,
+              testing::AllOf(HasSubstr("through a null pointer"), testing::Not(HasSubstr("buffer"))));
+  record.address = std::uint64_t{1} << 46;
+  record.offset = std::int64_t{1} << 40;
+  EXPECT_THAT(describe(record, {}).message, HasSubstr("far from everything it may touch"));
+  record.offset = 4096 + (1 << 20);
+  EXPECT_THAT(describe(record, {}).message, HasSubstr("1048576 bytes past the end of a buffer"));
+}
+
 TEST(FaultText, AnEndBySigkillThatWasNotOursCountsAsOutOfMemory) {
   JailEnd end;
   end.kind = JailEnd::Kind::kSignal;

@@ -63,7 +63,7 @@ TEST_F(SettingsTest, EachValueSaysWhereItComesFrom) {
   ASSERT_TRUE(settings) << settings.error().message;
   EXPECT_EQ(settings->get("move_on.reverts").origin, "--move-on-reverts");
   EXPECT_EQ(settings->get("move_on.speedup").origin, "AUTOKERNEL_MOVE_ON_SPEEDUP");
-  EXPECT_EQ(settings->get("threshold").origin, "autokernel.toml:3");
+  EXPECT_EQ(settings->get("threshold").origin, file_with("# mine\n\nthreshold = 0.02\n").string() + ":3");
   EXPECT_EQ(settings->get("threshold").source, SettingSource::kFile);
   EXPECT_EQ(settings->get("agent").source, SettingSource::kDefault);
 }
@@ -81,7 +81,7 @@ TEST_F(SettingsTest, TablesOfTheFileAreDottedNames) {
 TEST_F(SettingsTest, AnUnknownKeyOfTheFileNamesItsLineAndTheNearestKnownOne) {
   const std::string error =
       error_of({.flags = {}, .environment = {}, .file = file_with("seed = 1\nbudgt = 5\n")});
-  EXPECT_THAT(error, HasSubstr("autokernel.toml:2"));
+  EXPECT_THAT(error, HasSubstr("/autokernel.toml:2"));  // with its folder
   EXPECT_THAT(error, HasSubstr("unknown setting 'budgt'"));
   EXPECT_THAT(error, HasSubstr("did you mean 'budget'?"));
 }

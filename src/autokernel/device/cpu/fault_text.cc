@@ -60,8 +60,11 @@ class Narrator {
   std::string place() const {
     const std::int64_t offset = record_.offset;
     const auto bytes = static_cast<std::int64_t>(std::min<std::uint64_t>(record_.region_bytes, 1ull << 60));
+    // The nearest region tells nothing of an address that is far from it: 8 is no element of a buffer.
+    constexpr std::int64_t kNear = std::int64_t{1} << 30;
+    const bool is_near = offset >= -kNear && offset - bytes <= kNear;
     std::string region;
-    switch (record_.region) {
+    switch (is_near ? record_.region : Region::kUnknown) {
       case Region::kBuffer:
         region = buffer_name();
         break;

@@ -44,6 +44,8 @@ Result<NvrtcApi> NvrtcApi::load(const NvrtcLocation& location) {
   AK_TRY_VOID(find(library, "nvrtcGetPTX", api.get_ptx));
   AK_TRY_VOID(find(library, "nvrtcGetCUBINSize", api.get_cubin_size));
   AK_TRY_VOID(find(library, "nvrtcGetCUBIN", api.get_cubin));
+  AK_TRY_VOID(find(library, "nvrtcGetNumSupportedArchs", api.get_arch_count));
+  AK_TRY_VOID(find(library, "nvrtcGetSupportedArchs", api.get_archs));
   int major = 0, minor = 0;
   if (api.version(&major, &minor) != NvrtcResult::kSuccess)
     return environment_error("NVRTC does not tell its version");
@@ -53,6 +55,16 @@ Result<NvrtcApi> NvrtcApi::load(const NvrtcLocation& location) {
         location.library.string(), major, minor, location.builtins.string(), location.version());
   }
   return api;
+}
+
+std::string NvrtcApi::architectures() const {
+  int count = 0;
+  if (get_arch_count(&count) != NvrtcResult::kSuccess || count < 0 || count > 1000) return {};
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  if (get_archs(numbers.data()) != NvrtcResult::kSuccess) return {};
+  std::string all;
+  for (const int number : numbers) all += fmt::format("{}sm_{}", all.empty() ? "" : ", ", number);
+  return all;
 }
 
 Result<NvrtcProgram> NvrtcProgram::create(const NvrtcApi& api, const std::string& text,

@@ -45,6 +45,11 @@ class NvrtcApi {
   NvrtcResult (*get_ptx)(NvrtcProgramHandle, char*) = nullptr;
   NvrtcResult (*get_cubin_size)(NvrtcProgramHandle, std::size_t*) = nullptr;
   NvrtcResult (*get_cubin)(NvrtcProgramHandle, char*) = nullptr;
+  NvrtcResult (*get_arch_count)(int*) = nullptr;
+  NvrtcResult (*get_archs)(int*) = nullptr;
+
+  /// "sm_75, sm_80, ...": what it compiles for, without the variants such as sm_90a; empty: it does not tell.
+  std::string architectures() const;
 
  private:
   struct CloseLibrary {

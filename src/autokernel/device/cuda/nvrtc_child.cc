@@ -84,6 +84,7 @@ Result<NvrtcAnswer> compile(const NvrtcApi& api, const NvrtcJob& job) {
   NvrtcAnswer answer = failed(outcome_of(result), api.get_error_string(result));
   AK_TRY(log, program.log());
   answer.log = std::move(log);
+  if (answer.outcome == NvrtcAnswer::Outcome::kUnsupported) answer.log += "\nIt knows " + api.architectures();
   if (result != NvrtcResult::kSuccess) return answer;
   AK_TRY(ptx, program.ptx());
   AK_TRY(cubin, program.cubin());

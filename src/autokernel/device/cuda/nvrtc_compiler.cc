@@ -176,9 +176,11 @@ Result<CompileOutcome> NvrtcCompiler::judge(NvrtcAnswer answer, const Source& so
     case NvrtcAnswer::Outcome::kRejected:
       return rejected(answer, options_.location.includes);
     case NvrtcAnswer::Outcome::kUnsupported:
-      return failure(FailureKind::kUnsupported, "compile",
-                     fmt::format("{} cannot compile for {}: {}", description(), source.arch,
-                                 clean_log(answer.log, options_.location.includes)));
+      return failure(
+          FailureKind::kUnsupported, "compile",
+          fmt::format("{} cannot compile for {}: {}\nGive one of these (also with an `a` behind it from "
+                      "sm_90 on), or set CUDA_HOME to a newer CUDA toolkit",
+                      description(), source.arch, clean_log(answer.log, options_.location.includes)));
     case NvrtcAnswer::Outcome::kOutOfMemory:
       return failure(FailureKind::kCompile, "compile.sandbox",
                      fmt::format("the compiler needs more than its {} MiB", options_.memory_bytes >> 20));
