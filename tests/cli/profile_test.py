@@ -3,6 +3,7 @@
 
     profile_test.py BINARY [unittest arguments]; exit code 77: skipped
 """
+import fcntl
 import json
 import os
 import pathlib
@@ -276,7 +277,15 @@ class ProfileTest(unittest.TestCase):
         earlier = {name: (folder / name).read_bytes() for name in ("profile.json", "trace.json.gz", "plan.json")}
         self.refused(f"{self.model}:Fails", "--input", "4x8", words=["in forward"])
         self.assertEqual({name: (folder / name).read_bytes() for name in earlier}, earlier)
-        self.assertEqual([each.name for each in folder.glob("*.earlier")], [])
+        self.assertFalse((folder / "profiling").exists())
+        # Nor does one in a workspace that another run holds: it is refused before the model is run.
+        with open(folder / "lock", "r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            done = self.call(f"{self.model}:Random", "--input", "2x8")
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("is held by", done.stderr)
+            self.assertNotIn("profiling", done.stderr)
+        self.assertEqual({name: (folder / name).read_bytes() for name in earlier}, earlier)
 
     def test_what_is_wrong_with_the_options_is_said(self):
         for arguments, words in ((("--input", "4*8"), ["--input 4*8: expected [NAME=]SHAPE"]),

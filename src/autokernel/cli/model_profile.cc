@@ -51,43 +51,48 @@ Status export_trace(const std::filesystem::path& trace, const std::filesystem::p
   return {};
 }
 
-/// Files of an earlier profile, out of the way while a new one is made; they come back unless it succeeds.
-class EarlierProfile {
+/// Where a profile is made, beside the earlier one, which stays until the new one is whole and planned.
+class Staging {
  public:
-  explicit EarlierProfile(std::vector<std::filesystem::path> files) : files_(std::move(files)) {
-    std::error_code ignored;  // there may be none
-    for (const std::filesystem::path& file : files_) std::filesystem::rename(file, aside(file), ignored);
+  static Result<Staging> create(const std::filesystem::path& workspace) {
+    Staging staging(workspace / "profiling");
+    std::error_code ignored;  // what a killed run left
+    std::filesystem::remove_all(staging.folder_, ignored);
+    AK_TRY_VOID(ak::create_directories(staging.folder_));
+    return staging;
   }
-  ~EarlierProfile() {
+  Staging(Staging&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
+  Staging& operator=(Staging&&) = delete;
+  ~Staging() {
     std::error_code ignored;
-    for (const std::filesystem::path& file : files_) {
-      if (replaced_) {
-        std::filesystem::remove(aside(file), ignored);
-      } else {
-        std::filesystem::remove(file, ignored);
-        std::filesystem::rename(aside(file), file, ignored);
-      }
-    }
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
   }
-  EarlierProfile(const EarlierProfile&) = delete;
-  EarlierProfile& operator=(const EarlierProfile&) = delete;
-  void replaced() { replaced_ = true; }
+  std::filesystem::path at(const std::filesystem::path& file) const { return folder_ / file.filename(); }
+  Status publish(const std::filesystem::path& file) const {
+    std::error_code error;
+    std::filesystem::rename(at(file), file, error);
+    if (error) return environment_error("cannot write {}: {}", file.string(), error.message());
+    return {};
+  }
 
  private:
-  static std::filesystem::path aside(std::filesystem::path file) { return file += ".earlier"; }
-  std::vector<std::filesystem::path> files_;
-  bool replaced_ = false;
+  explicit Staging(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  std::filesystem::path folder_;
 };
 
 Result<plan::Plan> profile_and_plan(Session& session, const torch::ProfileSpec& spec,
                                     const std::string& export_to) {
-  EarlierProfile earlier({spec.trace, spec.record});
-  AK_TRY(profiled, torch::profile_model(spec));
+  AK_TRY(staging, Staging::create(session.workspace_folder()));
+  torch::ProfileSpec staged = spec;
+  staged.trace = staging.at(spec.trace);
+  staged.record = staging.at(spec.record);
+  AK_TRY(profiled, torch::profile_model(staged));
   tell(session, spec, profiled);
-  if (!export_to.empty()) AK_TRY_VOID(export_trace(spec.trace, export_to));
-  AK_TRY(planned, plan_of_trace(session, spec.record.string()));
-  AK_TRY_VOID(plan::add_sites(spec.record, planned));
-  earlier.replaced();
+  if (!export_to.empty()) AK_TRY_VOID(export_trace(staged.trace, export_to));
+  AK_TRY(planned, plan_of_trace(session, staged.record.string()));
+  AK_TRY_VOID(plan::add_sites(staged.record, planned));
+  AK_TRY_VOID(staging.publish(spec.trace));
+  AK_TRY_VOID(staging.publish(spec.record));
   return planned;
 }
 
@@ -132,6 +137,8 @@ Result<plan::Plan> plan_of_model(Session& session, const ModelOptions& options) 
     return usage_error("name one model: MODEL.py, MODEL.py:NAME, or --module PACKAGE --factory NAME");
   AK_TRY(spec, spec_of(session, options));
   AK_TRY_VOID(ak::create_directories(session.workspace_folder()));
+  const Result<std::optional<FileLock>> held = ledger::Workspace::lock_if_there(session.workspace_folder());
+  if (!held) return tl::unexpected(held.error());
   session.log().info("profiling {} with {}", spec.model.name(), spec.python);
   Result<plan::Plan> planned = profile_and_plan(session, spec, options.export_trace);
   if (!planned) {

@@ -66,8 +66,9 @@ Status check_pages(SQLite::Database& database, const std::filesystem::path& path
   const std::string answer = statement.executeStep() ? statement.getColumn(0).getString() : "no answer";
   if (answer == "ok") return {};
   return environment_error(
-      "{} is damaged ({}): restore a copy, or save what can be read with `sqlite3 {} .recover`; `--fresh` or "
-      "another --workspace starts anew",
+      "{} is damaged ({}): restore a copy, or save what can be read with `sqlite3 {} .recover`; moving it "
+      "away "
+      "or another --workspace starts anew",
       path.string(), answer, path.string());
 }
 
@@ -108,9 +109,8 @@ tl::unexpected<Error> database_error(const SQLite::Exception& exception, const s
       return foreign_file(path, "not a database, or encrypted");
     case SQLITE_CORRUPT:
       return environment_error(
-          "{}: {} is damaged: restore a copy, or save what can be read with `sqlite3 {} .recover`; `--fresh` "
-          "or "
-          "another --workspace starts anew",
+          "{}: {} is damaged: restore a copy, or save what can be read with `sqlite3 {} .recover`; moving it "
+          "away or another --workspace starts anew",
           what, file, file);
     case SQLITE_FULL:
       return environment_error(

@@ -79,6 +79,12 @@ Result<FileLock> lock_workspace(const fs::path& folder) {
 
 Workspace::Workspace(fs::path folder, const Clock& clock) : folder_(std::move(folder)), clock_(&clock) {}
 
+Result<std::optional<FileLock>> Workspace::lock_if_there(const fs::path& folder) {
+  if (!is_there(folder / "ledger.db")) return std::optional<FileLock>();
+  AK_TRY(lock, lock_workspace(folder));
+  return std::optional(std::move(lock));
+}
+
 Result<Workspace> Workspace::open(const fs::path& folder, const Clock& clock) {
   std::error_code error;
   if (is_there(folder) && !fs::is_directory(folder, error)) {

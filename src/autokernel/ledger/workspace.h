@@ -50,6 +50,8 @@ class Workspace {
   /// Creates the folder if needed, takes its lock and repairs it. Fails when another run holds the lock,
   /// naming its pid (exit code 3). `clock` must outlive the workspace.
   static Result<Workspace> open(const std::filesystem::path& folder, const Clock& clock);
+  /// Its lock alone, for work on files beside the ledger; nothing where there is no workspace yet.
+  static Result<std::optional<FileLock>> lock_if_there(const std::filesystem::path& folder);
   /// For log, show, report, status and next: no lock, no write (but for reports/), works while a run is going
   /// on, in a folder that cannot be written, and without .git.
   static Result<Workspace> open_read_only(const std::filesystem::path& folder, const Clock& clock);
