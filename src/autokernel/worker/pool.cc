@@ -200,16 +200,24 @@ Result<Verdict> Pool::compile_and_judge(const harness::Job& job, const std::vect
   const auto is_own = [&](const Source& source) {
     return source.text == job.candidate.text || (job.incumbent && source.text == job.incumbent->text);
   };
-  std::vector<std::pair<const Source*, std::shared_future<Result<CompileAnswer>>>> own;
+  struct Pending {
+    const Source& source;
+    bool is_new;  ///< else the time of its compile was counted when this pool compiled it
+    std::shared_future<Result<CompileAnswer>> answer;
+  };
+  std::vector<Pending> own;
   for (const Source& source : sources) {
-    if (is_own(source)) own.emplace_back(&source, compile(source));
+    if (!is_own(source)) continue;
+    const std::size_t known = compiled_.size();
+    auto answer = compile(source);
+    own.push_back({source, compiled_.size() > known, std::move(answer)});
   }
   double compile_s = 0;
-  for (const auto& [source, pending] : own) {
-    const Result<CompileAnswer>& answer = pending.get();
+  for (const Pending& each : own) {
+    const Result<CompileAnswer>& answer = each.answer.get();
     if (!answer) return tl::unexpected(answer.error());
-    if (source->text != job.candidate.text) continue;
-    compile_s += answer->seconds;
+    if (each.source.text != job.candidate.text) continue;
+    if (each.is_new) compile_s += answer->seconds;
     if (!answer->failure) continue;  // else the harness would only compile it once more
     Verdict verdict;
     verdict.failure = answer->failure;

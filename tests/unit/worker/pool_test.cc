@@ -164,6 +164,18 @@ TEST(Pool, ACandidateIsJudgedWhileItsReferencesAreStillCompiled) {
   workers.reset();  // and what has no end does not hold its end up
 }
 
+TEST(Pool, ACompileCountsOnceHoweverOftenItsCandidateIsJudged) {
+  auto workers = pool(fake(""));
+  harness::Job compiled = job();
+  compiled.candidate.text = source(1).text;
+  const auto first = workers->compile_and_judge(compiled, {source(1), source(2)}, Freshness::kReuse);
+  const auto second = workers->compile_and_judge(compiled, {source(1), source(2)}, Freshness::kFresh);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->compile_s,
+            0.5);  // what the fake says of each compile; the reference's is not the candidate's
+  EXPECT_EQ(second->compile_s, 0);
+}
+
 TEST(Pool, EndingItWithWorkLeftDoesNotHang) {
   auto workers = pool(fake(""));
   for (int i = 0; i < 16; ++i) (void)workers->compile(source(i));
